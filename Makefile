@@ -1,0 +1,55 @@
+# Each target makes .venv first, if it is not there, and says what it does.
+# A new machine needs Python 3.11, make and git.
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SHARED ?= ../shared
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check conformance bench format clean
+
+help: ## Say what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): pyproject.toml constraints.txt
+	@echo "make: setting up $(VENV) with $(PYTHON) (a minute or two the first time)"
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is not installed; try: make PYTHON=python3 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY) ## Cut a real agent session to a small window, and show what went and why
+	@$(BIN)/python demo/run.py
+
+test: $(READY) ## Run the tests, with branch coverage
+	@echo "make: running the tests"
+	@$(BIN)/python -m pytest --quiet --cov --cov-report=term tests --ignore=tests/conformance
+
+check: $(READY) ## Lint, check types and import arrows
+	@echo "make: ruff"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "make: mypy (strict)"
+	@$(BIN)/mypy
+	@echo "make: import arrows"
+	@$(BIN)/lint-imports --no-logo
+
+conformance: $(READY) ## Run recorded sessions, vectors and cases, where $(SHARED) holds them
+	@if [ -d "$(SHARED)" ]; then \
+		echo "make: checking against $(SHARED)"; \
+		TRIMTAB_SHARED="$(SHARED)" $(BIN)/python -m pytest --quiet -p no:randomly tests/conformance; \
+	else \
+		echo "make: $(SHARED) is not there: nothing to check against"; \
+	fi
+
+bench: $(READY) ## Measure speed and memory beside what one would use instead
+	@$(BIN)/python benchmarks/run.py
+
+format: $(READY) ## Format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+clean: ## Remove what was made
+	@rm -rf $(VENV) build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,71 @@
+"""How much room there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trimtab.errors import PolicyError
+
+__all__ = ["Budget", "Limits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The three sizes that decide when to act and how far, in tokens of the whole request.
+
+    Attributes:
+        limit_tokens: Must not be passed.
+        trigger_tokens: At which a compaction is planned; at most the limit.
+        target_tokens: That it plans down to; at most the trigger.
+
+    Raises:
+        PolicyError: If one is below 1, or they are not in that order.
+    """
+
+    limit_tokens: int
+    trigger_tokens: int
+    target_tokens: int
+
+    def __post_init__(self) -> None:
+        if self.limit_tokens < 1:
+            raise PolicyError("limit_tokens", self.limit_tokens, "it must be at least 1")
+        if not 1 <= self.trigger_tokens <= self.limit_tokens:
+            raise PolicyError(
+                "trigger_tokens",
+                self.trigger_tokens,
+                f"it must lie between 1 and the limit of {self.limit_tokens}",
+            )
+        if not 1 <= self.target_tokens <= self.trigger_tokens:
+            raise PolicyError(
+                "target_tokens",
+                self.target_tokens,
+                f"it must lie between 1 and the trigger of {self.trigger_tokens}",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a window memory may keep: tokens, rounds, or both; ``None`` is no bound.
+
+    Attributes:
+        max_tokens: Tokens of all kept messages together.
+        max_rounds: Rounds: a user message and everything up to the next.
+    """
+
+    max_tokens: int | None = None
+    max_rounds: int | None = None
+
+    @classmethod
+    def tokens(cls, max_tokens: int) -> Budget:
+        """Bound by size alone."""
+        return cls(max_tokens=max_tokens)
+
+    @classmethod
+    def rounds(cls, max_rounds: int) -> Budget:
+        """Bound by rounds alone."""
+        return cls(max_rounds=max_rounds)
+
+    @classmethod
+    def both(cls, max_tokens: int, max_rounds: int) -> Budget:
+        """Bound by both; the smaller window holds."""
+        return cls(max_tokens=max_tokens, max_rounds=max_rounds)

@@ -1,0 +1,53 @@
+"""What a format tells the neutral code about one request.
+
+Neutral code asks for nothing else: ``if format ==`` stands nowhere outside
+``wire``. Lists of messages without a format have :data:`UNCONSTRAINED`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+__all__ = ["UNCONSTRAINED", "Concern", "Constraints"]
+
+Concern: TypeAlias = Literal["clearing", "compaction"]
+"""What a provider's own context management can take over.
+
+``clearing`` is the shortening and removal of tool results, ``compaction`` the
+removal of whole messages.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """The rules of one request that decide what an edit may do.
+
+    Attributes:
+        hands_off: Why the history must be left alone (part of it lies on the
+            provider's server); empty where it may be edited.
+        left_to_client: Concerns that the client already leaves to the
+            provider's own context management; ours stays off for them.
+        frozen: Messages that stay whole and untouched: they hold something
+            that is not understood.
+        illegal_starts: Messages that a kept tail may not begin with.
+        open_loop_start: First message of the tool loop that the model is
+            still in; None where the last answer is complete.
+        binds_thinking: Whether signatures commit to the exact prefix, so that
+            an edit before a thinking block breaks it.
+        results_must_follow: Whether results must stand directly behind their calls.
+        refuses_blank_text: Whether a text part without any words is refused.
+    """
+
+    hands_off: str = ""
+    left_to_client: frozenset[Concern] = frozenset()
+    frozen: frozenset[int] = frozenset()
+    illegal_starts: frozenset[int] = frozenset()
+    open_loop_start: int | None = None
+    binds_thinking: bool = False
+    results_must_follow: bool = True
+    refuses_blank_text: bool = False
+
+
+UNCONSTRAINED = Constraints()
+"""For lists of messages without a format."""

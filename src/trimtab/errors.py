@@ -1,0 +1,91 @@
+"""What can go wrong, split by who can mend it.
+
+::
+
+    TrimtabError                  the base; never raised itself
+    ├── RequestError              the input cannot be used; whoever made it can mend it
+    │   ├── MalformedBodyError    not JSON, or cut off: carries the byte offset
+    │   └── UnknownFormatError    JSON, but of no format that is known
+    ├── PolicyError               a setting that cannot hold: names it, its value, what is allowed
+    ├── TokenCountError           a counter failed or answered nonsense; nothing falls back in silence
+    ├── StoreError                a conversation could not be stored or read back
+    └── MissingExtraError         an optional part is not installed: names the extra
+
+A request that cannot be made to fit is *not* an error: it is an
+:class:`~trimtab.plan.Outcome` with the numbers, because the caller has to
+decide what to do with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "MalformedBodyError",
+    "MissingExtraError",
+    "PolicyError",
+    "RequestError",
+    "StoreError",
+    "TokenCountError",
+    "TrimtabError",
+    "UnknownFormatError",
+]
+
+
+class TrimtabError(Exception):
+    """Base of all errors of this package. Catch it to catch them all."""
+
+
+class RequestError(TrimtabError):
+    """The input cannot be used as it is. Raised as such for what has no class of its own."""
+
+
+class MalformedBodyError(RequestError):
+    """The body is not JSON, or ends too early.
+
+    Attributes:
+        offset: Where reading stopped, in bytes from the start of the body;
+            None where that is not known.
+    """
+
+    def __init__(self, message: str, *, offset: int | None = None) -> None:
+        super().__init__(message if offset is None else f"{message} (at byte {offset})")
+        self.offset = offset
+
+
+class UnknownFormatError(RequestError):
+    """The body is JSON, but none of the formats that are known."""
+
+
+class PolicyError(TrimtabError):
+    """A setting that cannot hold.
+
+    Attributes:
+        setting: The name of the setting.
+        value: What was given.
+    """
+
+    def __init__(self, setting: str, value: Any, allowed: str) -> None:  # noqa: ANN401 - whatever was given
+        super().__init__(f"{setting} is {value!r}; {allowed}")
+        self.setting = setting
+        self.value = value
+
+
+class TokenCountError(TrimtabError):
+    """A counter raised, or answered something that is no count."""
+
+
+class StoreError(TrimtabError):
+    """A conversation could not be stored, or not be read back."""
+
+
+class MissingExtraError(TrimtabError):
+    """An optional part is needed and not installed.
+
+    Attributes:
+        extra: What to install: ``pip install 'trimtab[<extra>]'``.
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part: pip install 'trimtab[{extra}]'")
+        self.extra = extra

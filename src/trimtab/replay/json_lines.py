@@ -1,0 +1,139 @@
+"""Take recordings apart without copying them: lines, objects and lists as views of the file.
+
+Everything handed out is a view of the bytes that came in, so a recording of
+50 MB is held once, whatever is made of it. msgspec does the work; what it
+refuses (lone surrogates, members of another type than expected) is read
+member by member, and a member that does not fit counts as absent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from trimtab.errors import MalformedBodyError
+from trimtab.wire.json_spans import array_spans, load, object_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["ABSENT", "Bytes", "Line", "Shape", "begins", "elements", "lines", "numbered", "trimmed"]
+
+Bytes: TypeAlias = bytes | memoryview
+"""JSON text: a whole, or a view of one."""
+
+ABSENT = Raw()
+"""Stands where a member is missing, for members that a shape takes as they are."""
+
+_WHITESPACE = b" \t\r\n"
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+_elements = msgspec.json.Decoder(list[Raw])
+_REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+class Line(NamedTuple):
+    """One line of a file that is not blank.
+
+    Attributes:
+        number: Which it is, counted from 1, blank lines included.
+        text: What stands on it, without the whitespace around.
+    """
+
+    number: int
+    text: memoryview
+
+
+def lines(text: bytes) -> Iterator[Line]:
+    """Go through the lines that are not blank."""
+    whole = memoryview(text)
+    number = start = 0
+    while start < len(text):
+        stop = text.find(b"\n", start)
+        stop = len(text) if stop < 0 else stop
+        number += 1
+        line = trimmed(whole[start:stop])
+        if line:
+            yield Line(number, line)
+        start = stop + 1
+
+
+def trimmed(text: Bytes) -> memoryview:
+    """View a text without the whitespace around it."""
+    view = memoryview(text)
+    start, stop = 0, len(view)
+    while start < stop and view[start] in _WHITESPACE:
+        start += 1
+    while start < stop and view[stop - 1] in _WHITESPACE:
+        stop -= 1
+    return view[start:stop]
+
+
+class Shape(Generic[_Struct]):
+    """Reads those members of a JSON object that a struct names, and skips the others.
+
+    Every member of the struct needs a default.
+    """
+
+    def __init__(self, struct: type[_Struct]) -> None:
+        self._struct = struct
+        self._decoder = msgspec.json.Decoder(struct)
+
+    def read(self, text: Bytes) -> _Struct:
+        """Read an object.
+
+        Raises:
+            MalformedBodyError: If the text is no JSON object.
+        """
+        try:
+            return self._decoder.decode(text)
+        except _REFUSALS:
+            return self._read_each_member(bytes(text))
+
+    def read_or_none(self, text: Bytes) -> _Struct | None:
+        """Read an object; None where the text is none."""
+        try:
+            return self.read(text)
+        except MalformedBodyError:
+            return None
+
+    def _read_each_member(self, text: bytes) -> _Struct:
+        spans = object_spans(text)
+        values: dict[str, object] = {}
+        for field in msgspec.structs.fields(self._struct):
+            if field.encode_name not in spans:
+                continue
+            start, stop = spans[field.encode_name]
+            if field.type is Raw:
+                values[field.name] = Raw(text[start:stop])
+                continue
+            try:
+                values[field.name] = msgspec.convert(load(text[start:stop]), field.type)
+            except msgspec.ValidationError:
+                continue
+        return self._struct(**values)
+
+
+def begins(text: Bytes, mark: bytes) -> bool:
+    """Say whether a text begins with some bytes, such as the bracket of a list."""
+    return bytes(memoryview(text)[: len(mark)]) == mark
+
+
+def elements(text: Bytes) -> list[Raw]:
+    """Split a list.
+
+    Raises:
+        MalformedBodyError: If the text is no JSON list.
+    """
+    try:
+        return _elements.decode(text)
+    except _REFUSALS:
+        whole = bytes(text)
+        return [Raw(whole[start:stop]) for start, stop in array_spans(whole)]
+
+
+def numbered(numbers: Sequence[int]) -> str:
+    """Name lines in a note: the first five, and how many more."""
+    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
+    return ", ".join(map(str, numbers[:5])) + more

@@ -1,0 +1,114 @@
+"""What every strategy looks at: messages with their weights, boundaries and protection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from trimtab.boundaries import Boundaries, protected_pieces
+from trimtab.constraints import UNCONSTRAINED, Constraints
+from trimtab.messages import Message, ToolCall
+from trimtab.plan import Edit, Plan, Replace, apply
+from trimtab.policy import Policy
+from trimtab.tokens import Measure
+
+__all__ = ["History"]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A conversation, weighed.
+
+    Attributes:
+        messages: Oldest first, in the form that the edits so far give them.
+        message_tokens: What each weighs.
+        fixed_tokens: What the request weighs apart from them.
+        boundaries: Its pieces, atoms and cuts; edits of parts do not change them.
+        protected: Why a piece must stay, by its place in the boundaries' pieces.
+        constraints: What the format forbids.
+        policy: What the user wants.
+        measure: Weighs texts that are not in it yet.
+    """
+
+    messages: Sequence[Message] = field(repr=False)
+    message_tokens: Sequence[int] = field(repr=False)
+    fixed_tokens: int
+    boundaries: Boundaries = field(repr=False)
+    protected: Mapping[int, str] = field(repr=False)
+    constraints: Constraints = field(repr=False)
+    policy: Policy = field(repr=False)
+    measure: Measure = field(repr=False)
+
+    @classmethod
+    def weigh(
+        cls,
+        messages: Sequence[Message],
+        fixed_tokens: int,
+        measure: Measure,
+        policy: Policy,
+        constraints: Constraints = UNCONSTRAINED,
+    ) -> History:
+        """Weigh each message and find out what may be done to it.
+
+        Raises:
+            TokenCountError: If the counter fails.
+        """
+        boundaries = Boundaries(messages, constraints)
+        return cls(
+            messages,
+            [measure.message(message) for message in messages],
+            fixed_tokens,
+            boundaries,
+            protected_pieces(messages, boundaries, constraints, policy.protect),
+            constraints,
+            policy,
+            measure,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        """What the whole request weighs."""
+        return self.fixed_tokens + sum(self.message_tokens)
+
+    def piece_tokens(self, place: int) -> int:
+        """What a piece weighs; half a message carries the message's overhead too."""
+        ref = self.boundaries.pieces[place].ref
+        if ref.parts is None:
+            return self.message_tokens[ref.message]
+        parts = self.messages[ref.message].parts
+        half = Message("user", [parts[part] for part in ref.parts])
+        return self.measure.message(half)
+
+    def tokens_under(self, plan: Plan) -> int:
+        """What the whole request weighs under a plan that names its messages."""
+        return self.fixed_tokens + sum(
+            self.message_tokens[slot.source]
+            if slot.is_untouched and slot.source is not None
+            else self.measure.message(slot.message)
+            for slot in apply(plan, self.messages)
+        )
+
+    def after(self, edits: Sequence[Edit]) -> History:
+        """The history in which some parts have another form; edits that drop are not for it."""
+        messages, tokens = list(self.messages), list(self.message_tokens)
+        by_message: dict[int, dict[int, Replace]] = {}
+        for edit in edits:
+            if isinstance(edit, Replace):
+                by_message.setdefault(edit.message, {})[edit.part] = edit
+        for place, changes in by_message.items():
+            parts = list(messages[place].parts)
+            for part, edit in changes.items():
+                parts[part] = edit.new
+            messages[place] = messages[place].with_parts(parts)
+            tokens[place] = self.measure.message(messages[place])
+        return replace(self, messages=messages, message_tokens=tokens)
+
+    def tool_names(self) -> dict[str, str]:
+        """The tool that each call asked for, by call id."""
+        return {
+            part.id: part.name
+            for message in self.messages
+            if message.call_ids
+            for part in message.parts
+            if isinstance(part, ToolCall)
+        }

@@ -1,0 +1,61 @@
+"""What a counter is."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, TypeAlias
+
+__all__ = ["Quality", "ScaledTokenCounter", "TokenCounter"]
+
+Quality: TypeAlias = Literal["exact", "calibrated", "estimate"]
+"""How far a count can be trusted.
+
+``exact`` is the model's own vocabulary, ``calibrated`` an estimate corrected
+by what was billed, ``estimate`` neither.
+"""
+
+
+class TokenCounter(Protocol):
+    """Whatever can say how many tokens a text has.
+
+    Attributes:
+        name: What it is, for people.
+        quality: How far its counts can be trusted.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+        ...
+
+    @property
+    def quality(self) -> Quality:
+        """How far its counts can be trusted."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text: 0 or more, the same for the same text."""
+        ...
+
+
+class ScaledTokenCounter:
+    """Another vocabulary's count, stretched to a model whose own is not public.
+
+    Args:
+        inner: Counts in the other vocabulary.
+        ratio: Tokens of this model for one of those, above 0.
+    """
+
+    quality: Quality = "estimate"
+
+    def __init__(self, inner: TokenCounter, ratio: float) -> None:
+        self.name = f"{inner.name} x {ratio:g}"
+        self._inner = inner
+        self._ratio = ratio
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text, rounded up."""
+        # Through tenths of a percent, so that 10 x 1.1 is 11 and not 12.
+        return -(-self._inner.count(text) * round(self._ratio * 1000) // 1000)
+
+    def __repr__(self) -> str:
+        return f"ScaledTokenCounter({self.name})"

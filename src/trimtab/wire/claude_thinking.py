@@ -1,0 +1,145 @@
+"""What an edit does to Claude's signed thinking, and to system messages inside a conversation.
+
+A thinking block is sent back as it came or not at all, and a chain of them
+has no hole. On models that bind thinking, a signature commits to everything
+before it: behind an edit no thinking stays, or the provider is asked to drop
+what no longer fits (docs/rules.md, 2.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TypeAlias
+
+from trimtab.messages import Message, Thinking
+from trimtab.plan import Drop, EnvelopeEdit, Fold, Forbidden, Plan, Ref, Slot, apply
+from trimtab.wire.json_spans import dump, load
+from trimtab.wire.request import Request
+
+__all__ = ["complete_thinking", "follow_system_messages"]
+
+_BINDING_BETA = "thinking-binding-controls-2026-08-01"
+"""Beta that permits ``thinking.block_binding``."""
+
+_FILLER = "Understood."
+"""What a made assistant message says where a system message must be followed by one (A15)."""
+
+
+def complete_thinking(request: Request, plan: Plan, *, headers_settable: bool) -> Plan | Forbidden:
+    """Add to a plan what its cuts entail for the thinking that stays, or refuse it."""
+    kept = _kept_thinking(request, plan)
+    if request.constraints.binds_thinking:
+        return _unbind(request, plan, kept, headers_settable=headers_settable)
+    return plan + Plan(_close_hole(request, kept))
+
+
+def follow_system_messages(plan: Plan, request: Request) -> Plan:
+    """Put an assistant message behind a system message that would have none (A15)."""
+    slots = apply(plan, request.messages)
+    fillers = []
+    for slot, behind in pairwise(slots):
+        if slot.source is None or slot.message.role != "system" or slot.source == 0:
+            continue
+        if behind.message.role in ("user", "tool"):
+            filler = Message.assistant(_FILLER, origin="filler")
+            fillers.append(
+                Fold((), slot.source + 1, filler, "a system message needs an answer behind it")
+            )
+    return plan + Plan(tuple(fillers))
+
+
+_Thought: TypeAlias = tuple[int, tuple[int, ...]]
+"""A message, and which of its parts are thinking."""
+
+
+def _kept_thinking(request: Request, plan: Plan) -> list[_Thought]:
+    """Which thinking blocks stay under a plan, oldest first."""
+    kept = []
+    for slot in apply(plan, request.messages):
+        if slot.source is None or slot.message.role != "assistant":
+            continue
+        parts = _thinking_parts(request, slot.source)
+        if parts := tuple(part for part in parts if part not in slot.dropped):
+            kept.append((slot.source, parts))
+    return kept
+
+
+def _thinking_parts(request: Request, place: int) -> tuple[int, ...]:
+    if b'thinking"' not in request.message_bytes(place):
+        return ()
+    return tuple(
+        number
+        for number, part in enumerate(request.messages[place].parts)
+        if isinstance(part, Thinking)
+    )
+
+
+def _close_hole(request: Request, kept: list[_Thought]) -> tuple[Drop, ...]:
+    """Strip thinking that stands before thinking that goes: the chain has no hole in it (2.4)."""
+    staying = {place for place, _ in kept}
+    gone = [
+        place
+        for place, outline in enumerate(request.outlines)
+        if outline.role == "assistant" and place not in staying and _thinking_parts(request, place)
+    ]
+    if not gone or not kept or kept[-1][0] < gone[-1]:
+        return ()
+    reason = "thinking before thinking that was removed"
+    return tuple(Drop(Ref(place, parts), reason) for place, parts in kept if place < gone[-1])
+
+
+def _unbind(
+    request: Request, plan: Plan, kept: list[_Thought], *, headers_settable: bool
+) -> Plan | Forbidden:
+    """Leave no thinking behind an edit that its signature commits to (2.4), or have it dropped."""
+    first = _first_change(plan, request)
+    broken = [thought for thought in kept if thought[0] >= first]
+    if not broken:
+        return plan
+    open_loop = _open_loop_under(plan, request)
+    if broken[-1][0] < open_loop:
+        reason = "its signature commits to what was edited before it"
+        return plan + Plan(tuple(Drop(Ref(place, parts), reason) for place, parts in broken))
+    thinking = load(request.members.get("thinking", b"null"))
+    if not isinstance(thinking, dict):
+        return Forbidden("thinking in the open tool loop is bound to what would be edited")
+    if not headers_settable:
+        return Forbidden(
+            "thinking in the open tool loop is bound to what would be edited, "
+            f"and the header that lets the provider drop it ({_BINDING_BETA}) cannot be set"
+        )
+    binding = {**(thinking.get("block_binding") or {}), "prefix_mismatch_behavior": "drop_block"}
+    edit = EnvelopeEdit(
+        ("thinking",),
+        dump({**thinking, "block_binding": binding}).decode(),
+        "the provider drops thinking that is bound to what was edited",
+        header="anthropic-beta",
+        header_value=_BINDING_BETA,
+    )
+    return replace(plan, envelope=(*plan.envelope, edit))
+
+
+def _first_change(plan: Plan, request: Request) -> int:
+    """The first original message that an edit reaches, or that stands behind one we made."""
+    expected = 0
+    for slot in apply(plan, request.messages):
+        if not slot.is_untouched or slot.source != expected:
+            return expected
+        expected += 1
+    return expected
+
+
+def _open_loop_under(plan: Plan, request: Request) -> int:
+    """Where the open tool loop begins in what is sent, as a place of the original request.
+
+    Words that we put in front of kept messages begin a new loop.
+    """
+    slots: Sequence[Slot] = apply(plan, request.messages)
+    start = len(request.messages)
+    for slot in reversed(slots):
+        if slot.message.role == "user" and slot.message.has_own_words:
+            break
+        start = start if slot.source is None else slot.source
+    return start

@@ -1,0 +1,263 @@
+"""What a wire format has to offer: one subclass of :class:`Format`, in one file.
+
+To add a format, write ``wire/<name>.py`` with a subclass and put an instance
+of it into ``wire/formats.py``. Everything else (splitting, writing, counting,
+deciding) is neutral and works through these methods.
+
+Words used here: a *message* is the JSON text of one element of the history;
+a *path* leads from it to a value inside.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from trimtab.messages import Media, Opaque, ResultContent, Role, Text, ToolCall, ToolResult
+from trimtab.wire.json_spans import (
+    Path,
+    Span,
+    Splice,
+    array_spans,
+    drop_elements,
+    dump,
+    insert_element,
+    locate,
+)
+
+if TYPE_CHECKING:
+    from trimtab.constraints import Constraints
+    from trimtab.messages import Message, Part, Surface
+    from trimtab.plan import Forbidden, Plan
+    from trimtab.wire.request import Request
+    from trimtab.wire.rules import Findings, Rule
+
+__all__ = ["Format", "Outline", "Setup"]
+
+
+class Outline(NamedTuple):
+    """What is known of a message without decoding it.
+
+    Attributes:
+        role: Who speaks, in neutral terms.
+        call_ids: Calls that it opens, in order.
+        result_ids: Calls that it answers, in order.
+        has_own_words: Whether it holds anything but results.
+        is_understood: False where it holds something unknown, so that no edit may name it.
+    """
+
+    role: Role
+    call_ids: tuple[str, ...] = ()
+    result_ids: tuple[str, ...] = ()
+    has_own_words: bool = True
+    is_understood: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What a built body needs besides messages.
+
+    Attributes:
+        surface: Model, system prompt and tools.
+        max_tokens: Most tokens that the answer may have.
+    """
+
+    surface: Surface
+    max_tokens: int
+
+
+class Format(ABC):
+    """One provider's way to write a request.
+
+    Attributes:
+        name: As users write it, such as ``openai-chat``.
+        history_field: Top-level key of the list of messages.
+        envelope_fields: Other top-level keys that :meth:`surface`,
+            :meth:`constraints` or :meth:`recognises` look at.
+    """
+
+    name: ClassVar[str]
+    history_field: ClassVar[str]
+    envelope_fields: ClassVar[tuple[str, ...]]
+
+    @property
+    @abstractmethod
+    def rules(self) -> dict[str, Rule]:
+        """What the provider demands and a request can show, by id."""
+
+    # ------------------------------------------------------------ reading
+
+    @abstractmethod
+    def recognises(self, body: bytes, members: Mapping[str, bytes]) -> int:
+        """Say how sure it is that a body is of this format: 0 not at all, 100 certain."""
+
+    @abstractmethod
+    def outlines(self, body: bytes, history: Span, spans: Sequence[Span]) -> list[Outline]:
+        """Say of each message who speaks and which calls it opens and answers.
+
+        Args:
+            body: The whole body.
+            history: Where the list of messages lies in it, with its brackets.
+            spans: Where each message lies in it.
+        """
+
+    @abstractmethod
+    def parts(self, message: bytes) -> tuple[Part, ...]:
+        """Decode a message. What is not understood becomes :class:`Opaque`; nothing raises."""
+
+    @abstractmethod
+    def surface(self, members: Mapping[str, bytes]) -> Surface:
+        """Decode the request apart from its messages."""
+
+    @abstractmethod
+    def constraints(self, request: Request) -> Constraints:
+        """Tell the neutral code what this request forbids."""
+
+    # ------------------------------------------------------------ writing
+
+    @abstractmethod
+    def part_path(self, message: bytes, part: int) -> Path:
+        """Lead to a part, by its place in :meth:`parts`."""
+
+    @abstractmethod
+    def text_path(self, message: bytes, part: int) -> Path:
+        """Lead to the words of a text part."""
+
+    @abstractmethod
+    def arguments_splice(self, message: bytes, part: int, arguments: str) -> Splice:
+        """Put other arguments, which are JSON text, into a tool call."""
+
+    @abstractmethod
+    def result_path(self, message: bytes, part: int) -> Path:
+        """Lead to the content of a tool result: a string or a list of blocks."""
+
+    @abstractmethod
+    def encode_block(self, block: ResultContent) -> Mapping[str, object]:
+        """Encode a block of a tool result that we made."""
+
+    @abstractmethod
+    def encode(self, message: Message, cache_marker: bytes | None = None) -> list[bytes]:
+        """Encode a message that we made; it may take several on the wire.
+
+        Args:
+            message: What we made.
+            cache_marker: A cache marker of the client, as JSON text, whose
+                message it stands for; it goes onto its last block.
+        """
+
+    @abstractmethod
+    def append_text(self, message: bytes, text: str, cache_marker: bytes | None = None) -> bytes:
+        """Make a text the last part of a user message, whose own content stays."""
+
+    @abstractmethod
+    def cache_markers(self, message: bytes) -> list[bytes]:
+        """Find the client's cache markers in a message, as JSON text, in order."""
+
+    @abstractmethod
+    def body(self, messages: Sequence[Message], setup: Setup) -> dict[str, Any]:
+        """Make a body for messages that have no bytes yet, ready to be encoded."""
+
+    # ------------------------------------------------------ the last word
+
+    @abstractmethod
+    def complete(self, request: Request, plan: Plan, *, headers_settable: bool) -> Plan | Forbidden:
+        """Add to a plan what its cuts entail here, or refuse it.
+
+        Args:
+            request: What the plan changes.
+            plan: The neutral plan.
+            headers_settable: Whether a header can be sent along.
+        """
+
+    @abstractmethod
+    def check(self, body: dict[str, Any], findings: Findings) -> None:
+        """Note every rule that a decoded body breaks."""
+
+    # ------------------------------------------------- the same for all
+
+    def edit_message(
+        self,
+        message: bytes,
+        parts: Sequence[Part],
+        dropped: frozenset[int],
+        replaced: Mapping[int, Part],
+    ) -> list[Splice]:
+        """Say what to splice into a message so that some of its parts change or go."""
+        splices: list[Splice] = []
+        for place, new in replaced.items():
+            splices += self._replace(message, place, parts[place], new)
+        by_array: dict[Path, list[int]] = {}
+        for place in dropped:
+            *array, element = self.part_path(message, place)
+            by_array.setdefault(tuple(array), []).append(int(element))
+        for array_path, gone in by_array.items():
+            array_span, elements = element_spans(message, array_path)
+            splices += drop_elements(array_span, elements, gone)
+        return splices
+
+    def _replace(self, message: bytes, place: int, old: Part, new: Part) -> list[Splice]:
+        match old, new:
+            case Text(), Text():
+                return [(*locate(message, self.text_path(message, place)), dump(new.text))]
+            case ToolCall(), ToolCall():
+                return [self.arguments_splice(message, place, new.arguments)]
+            case ToolResult(), ToolResult():
+                path = self.result_path(message, place)
+                return replace_result(message, path, old, new, self.encode_block)
+            case _:
+                kinds = f"{type(old).__name__} by {type(new).__name__}"
+                raise TypeError(f"an edit cannot replace {kinds}")
+
+
+def element_spans(text: bytes, path: Path) -> tuple[Span, list[Span]]:
+    """Find an array inside a JSON value, and its elements, in the value's own offsets."""
+    start, stop = locate(text, path)
+    return (start, stop), [
+        (start + low, start + high) for low, high in array_spans(text[start:stop])
+    ]
+
+
+def replace_result(
+    message: bytes,
+    path: Path,
+    old: ToolResult,
+    new: ToolResult,
+    encode: Callable[[ResultContent], Mapping[str, object]],
+) -> list[Splice]:
+    """Say what to splice so that a tool result has other content; equal blocks keep their bytes."""
+    span = locate(message, path)
+    if message[span[0] : span[0] + 1] != b"[":
+        return [(*span, dump(new.text))]
+    _, elements = element_spans(message, path)
+    if len(elements) == len(new.content):
+        return [
+            (*locate(message, (*path, place, "text")), dump(block.text))
+            for place, (block, before) in enumerate(zip(new.content, old.content, strict=True))
+            if block != before and isinstance(block, Text)
+        ]
+    blocks = [
+        message[slice(*elements[old.content.index(block)])]
+        if block in old.content
+        else dump(encode(block))
+        for block in new.content
+    ]
+    return [(*span, b"[" + b",".join(blocks) + b"]")]
+
+
+def append_element(message: bytes, path: Path, new: bytes) -> bytes:
+    """Put one more element at the end of an array inside a message."""
+    array, elements = element_spans(message, path)
+    start, stop, put = insert_element(array, elements, new)
+    return message[:start] + put + message[stop:]
+
+
+def opaque(kind: str, raw: bytes) -> Opaque:
+    """Hold something that is not understood, whole."""
+    return Opaque(kind, raw.decode("utf-8", "surrogateescape"))
+
+
+def is_empty_media(block: object) -> bool:
+    """Whether a media part carries neither payload nor place."""
+    return isinstance(block, Media) and not (block.data or block.location)

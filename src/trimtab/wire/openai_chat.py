@@ -1,0 +1,507 @@
+"""OpenAI Chat Completions: ``POST /v1/chat/completions``, and the many servers that speak it.
+
+Results are messages of role ``tool`` behind the assistant message that called;
+the system prompt is a message; arguments are JSON inside a string. Its rules are
+in ``openai_chat_rules.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+from trimtab.constraints import Constraints
+from trimtab.errors import MalformedBodyError
+from trimtab.messages import (
+    Media,
+    Message,
+    Opaque,
+    Part,
+    ResultContent,
+    Role,
+    Surface,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
+from trimtab.plan import Forbidden, Plan
+from trimtab.wire.claude_models import claude_model
+from trimtab.wire.format import Format, Outline, Setup, append_element, element_spans, opaque
+from trimtab.wire.json_spans import (
+    Path,
+    Span,
+    Splice,
+    array_spans,
+    dump,
+    load,
+    load_text,
+    locate,
+    object_spans,
+    splice,
+)
+from trimtab.wire.media import data_url, image_size
+from trimtab.wire.openai_chat_rules import RULES, check_chat
+from trimtab.wire.request import Request
+from trimtab.wire.rules import Findings, Rule
+
+__all__ = ["OpenAIChat"]
+
+Json: TypeAlias = dict[str, Any]
+
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "developer",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+}
+
+_CONTENT_KINDS = frozenset(("text", "image_url", "input_audio", "file", "refusal"))
+"""Content parts that are understood; others are kept whole."""
+
+
+# ------------------------------------------------------------------ decoding
+
+
+class _OutlinedCall(msgspec.Struct):
+    id: str = ""
+
+
+class _OutlinedMessage(msgspec.Struct):
+    """A message, as far as an outline needs it; content is not even looked at."""
+
+    role: str
+    tool_calls: list[_OutlinedCall] | None = None
+    tool_call_id: str | None = None
+
+
+_history = msgspec.json.Decoder(list[_OutlinedMessage])
+_message = msgspec.json.Decoder(_OutlinedMessage)
+
+
+class OpenAIChat(Format):
+    """Chat Completions and everything that speaks it."""
+
+    name = "openai-chat"
+    history_field = "messages"
+    envelope_fields = ("model", "tools", "functions", "response_format", "max_completion_tokens")
+
+    @property
+    def rules(self) -> dict[str, Rule]:
+        return RULES
+
+    # -------------------------------------------------------------- reading
+
+    def recognises(self, body: bytes, members: Mapping[str, bytes]) -> int:
+        if "messages" not in members:
+            return 0
+        if "max_completion_tokens" in members or b'"function"' in members.get("tools", b""):
+            return 95
+        if any(mark in body for mark in (b'"tool_call_id"', b'"tool_calls"', b'"image_url"')):
+            return 85
+        if re.search(rb'"role"\s*:\s*"(?:developer|tool)"', body):
+            return 85
+        if re.search(rb'"messages"\s*:\s*\[\s*\{\s*"role"\s*:\s*"system"', body):
+            return 70
+        model = load_text(members.get("model", b'""'))
+        return 50 if model and claude_model(model) is None else 15
+
+    def outlines(self, body: bytes, history: Span, spans: Sequence[Span]) -> list[Outline]:
+        try:
+            decoded = _history.decode(memoryview(body)[slice(*history)])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return [_outline_alone(body[low:high]) for low, high in spans]
+        return [_outline(message) for message in decoded]
+
+    def parts(self, message: bytes) -> tuple[Part, ...]:
+        try:
+            spans = object_spans(message)
+        except MalformedBodyError:
+            return (opaque("?", message),)
+        raw = {key: message[low:high] for key, (low, high) in spans.items()}
+        role = load_text(raw.get("role", b'""'))
+        if role == "tool":
+            return (_tool_result(raw),)
+        if role not in _ROLES:
+            return (opaque(role, message),)
+        return (
+            *_reasoning(raw.get("reasoning_content")),
+            *_content(raw.get("content")),
+            *_refusal(raw.get("refusal")),
+            *(_call(call) for call in _array(raw.get("tool_calls"))),
+        )
+
+    def surface(self, members: Mapping[str, bytes]) -> Surface:
+        schema = members.get("response_format", b"null")
+        return Surface(
+            model=load_text(members.get("model", b'""')),
+            tools=tuple(_tool(raw) for raw in _array(members.get("tools")))
+            + tuple(_tool(raw) for raw in _array(members.get("functions"))),
+            output_schema="" if schema == b"null" else schema.decode("utf-8", "replace"),
+        )
+
+    def constraints(self, request: Request) -> Constraints:
+        outlines = request.outlines
+        start = len(outlines)
+        while start and outlines[start - 1].role in ("assistant", "tool"):
+            start -= 1
+        is_open = start < len(outlines) and outlines[-1].role == "tool"
+        return Constraints(
+            frozen=frozenset(i for i, outline in enumerate(outlines) if not outline.is_understood),
+            open_loop_start=start if is_open else None,
+        )
+
+    # -------------------------------------------------------------- writing
+
+    def part_path(self, message: bytes, part: int) -> Path:
+        keys = _part_paths(message)
+        return keys[part]
+
+    def text_path(self, message: bytes, part: int) -> Path:
+        path = self.part_path(message, part)
+        if len(path) == 1:
+            return path
+        start, stop = locate(message, path)
+        kind = load(message[start:stop]).get("type")
+        return (*path, "refusal" if kind == "refusal" else "text")
+
+    def arguments_splice(self, message: bytes, part: int, arguments: str) -> Splice:
+        path = (*self.part_path(message, part), "function", "arguments")
+        return (*locate(message, path), dump(arguments))
+
+    def result_path(self, message: bytes, part: int) -> Path:  # noqa: ARG002 - a tool message has one result
+        return ("content",)
+
+    def encode_block(self, block: ResultContent) -> Json:
+        return {"type": "text", "text": _as_text(block)}
+
+    def encode(self, message: Message, cache_marker: bytes | None = None) -> list[bytes]:
+        encoded = _encode(message)
+        if cache_marker and encoded and isinstance(encoded[-1].get("content"), str):
+            text = {
+                "type": "text",
+                "text": encoded[-1]["content"],
+                "cache_control": Raw(cache_marker),
+            }
+            encoded[-1]["content"] = [text]
+        return [dump(item) for item in encoded]
+
+    def append_text(self, message: bytes, text: str, cache_marker: bytes | None = None) -> bytes:
+        start, stop = locate(message, ("content",))
+        if message[start : start + 1] == b"[":
+            block: Json = {"type": "text", "text": text}
+            if cache_marker:
+                block["cache_control"] = Raw(cache_marker)
+            return append_element(message, ("content",), dump(block))
+        # Many servers take strings alone, so a string stays one.
+        own = load(message[start:stop])
+        joined = f"{own}\n\n{text}" if isinstance(own, str) and own else text
+        return splice(message, [(start, stop, dump(joined))])
+
+    def cache_markers(self, message: bytes) -> list[bytes]:
+        # Not of OpenAI's making: routers take them for Claude models.
+        if b'"cache_control"' not in message:
+            return []
+        content = object_spans(message).get("content")
+        if content is None or message[content[0] : content[0] + 1] != b"[":
+            return []
+        blocks = [message[low:high] for low, high in element_spans(message, ("content",))[1]]
+        spans = [(block, object_spans(block).get("cache_control")) for block in blocks]
+        return [block[slice(*span)] for block, span in spans if span]
+
+    def body(self, messages: Sequence[Message], setup: Setup) -> Json:
+        surface = setup.surface
+        history = [Message("system", surface.system)] if surface.system else []
+        body: Json = {
+            "model": surface.model,
+            "max_completion_tokens": setup.max_tokens,
+            "messages": [item for message in (*history, *messages) for item in _encode(message)],
+        }
+        if surface.tools:
+            body["tools"] = [_encode_tool(tool) for tool in surface.tools]
+        return body
+
+    # -------------------------------------------------------- the last word
+
+    def complete(
+        self,
+        request: Request,  # noqa: ARG002 - nothing here depends on it
+        plan: Plan,
+        *,
+        headers_settable: bool,  # noqa: ARG002 - no edit needs a header
+    ) -> Plan | Forbidden:
+        return plan
+
+    def check(self, body: Json, findings: Findings) -> None:
+        check_chat(body, findings)
+
+
+# --------------------------------------------------------- outlines and parts
+
+
+def _outline(message: _OutlinedMessage) -> Outline:
+    role = _ROLES.get(message.role)
+    if role is None:
+        return Outline("user", is_understood=False)
+    calls = tuple([call.id for call in message.tool_calls]) if message.tool_calls else ()
+    if role != "tool":
+        return Outline(role, calls)
+    return Outline(role, calls, (message.tool_call_id or "",), has_own_words=False)
+
+
+def _outline_alone(message: bytes) -> Outline:
+    """Outline a message that the typed decoder refuses, or that stands beside one."""
+    try:
+        return _outline(_message.decode(message))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    try:
+        value = load(message)
+    except MalformedBodyError:
+        value = None
+    if not isinstance(value, dict) or not isinstance(value.get("role"), str):
+        return Outline("user", is_understood=False)
+    calls, answered = value.get("tool_calls"), value.get("tool_call_id")
+    ids = [
+        _OutlinedCall(call["id"])
+        for call in (calls if isinstance(calls, list) else ())
+        if isinstance(call, dict) and isinstance(call.get("id"), str)
+    ]
+    return _outline(
+        _OutlinedMessage(value["role"], ids, answered if isinstance(answered, str) else None)
+    )
+
+
+def _array(raw: bytes | None) -> list[bytes]:
+    if raw is None or raw[:1] != b"[":
+        return []
+    return [raw[low:high] for low, high in array_spans(raw)]
+
+
+def _content(raw: bytes | None) -> tuple[Part, ...]:
+    if raw is None or raw == b"null":
+        return ()
+    if raw[:1] == b'"':
+        return (Text(load_text(raw)),)
+    return tuple(_content_part(block) for block in _array(raw)) or (opaque("?", raw),)
+
+
+def _content_part(raw: bytes) -> Part:
+    block = load(raw)
+    kind = block.get("type") if isinstance(block, dict) else None
+    words = block.get(kind) if kind in ("text", "refusal") else None
+    if isinstance(words, str):
+        return Text(words)
+    media = block.get(kind) if kind in ("image_url", "input_audio", "file") else None
+    if kind == "image_url" and isinstance(media, str):
+        media = {"url": media}
+    if isinstance(media, dict):
+        return _media(str(kind), media)
+    return opaque(str(kind), raw)
+
+
+def _media(kind: str, media: Mapping[str, Any]) -> Media:
+    if kind == "image_url":
+        url, detail = str(media.get("url") or ""), str(media.get("detail") or "")
+        inline = data_url(url)
+        if inline is None:
+            return Media("image", location=url, detail=detail)
+        width, height = image_size(inline[1])
+        return Media("image", inline[0], data=inline[1], detail=detail, width=width, height=height)
+    if kind == "input_audio":
+        form = f"audio/{media.get('format') or 'wav'}"
+        return Media("audio", form, data=str(media.get("data") or ""))
+    inline = data_url(str(media.get("file_data") or ""))
+    if inline is None:
+        return Media("file", location=str(media.get("file_id") or ""))
+    return Media("document" if "pdf" in inline[0] else "file", inline[0], data=inline[1])
+
+
+def _reasoning(raw: bytes | None) -> tuple[Part, ...]:
+    """Reasoning that compatible servers take back in a field of its own."""
+    if raw is None or raw[:1] != b'"' or raw == b'""':
+        return ()
+    return (Thinking(load_text(raw)),)
+
+
+def _refusal(raw: bytes | None) -> tuple[Part, ...]:
+    if raw is None or raw[:1] != b'"' or raw == b'""':
+        return ()
+    return (Text(load_text(raw)),)
+
+
+def _call(raw: bytes) -> Part:
+    value = load(raw)
+    call_id = value.get("id") if isinstance(value, dict) else None
+    if not isinstance(call_id, str):
+        return opaque("tool_call", raw)
+    match value:
+        case {"function": {"name": str(name), "arguments": str(arguments)}}:
+            return ToolCall(call_id, name, arguments)
+        case {"function": {"name": str(name)}}:
+            return ToolCall(call_id, name, _raw_arguments(raw))
+        case {"custom": {"name": str(name), **custom}}:
+            return ToolCall(call_id, name, dump(custom.get("input")).decode())
+        case _:
+            return opaque("tool_call", raw)
+
+
+def _raw_arguments(raw: bytes) -> str:
+    """Arguments that a client sends as an object: their digits stay as they are."""
+    try:
+        start, stop = locate(raw, ("function", "arguments"))
+    except MalformedBodyError:
+        return ""
+    return raw[start:stop].decode("utf-8", "replace")
+
+
+def _tool_result(raw: Mapping[str, bytes]) -> ToolResult:
+    content = tuple(
+        part if isinstance(part, Text | Media | Opaque) else opaque("?", b"")
+        for part in _content(raw.get("content"))
+    )
+    return ToolResult(load_text(raw.get("tool_call_id", b'""')), content)
+
+
+def _part_paths(message: bytes) -> list[Path]:
+    """Where each part of :meth:`OpenAIChat.parts` lies, in the same order."""
+    spans = object_spans(message)
+    raw = {key: message[low:high] for key, (low, high) in spans.items()}
+    paths: list[Path] = []
+    if _reasoning(raw.get("reasoning_content")):
+        paths.append(("reasoning_content",))
+    content = raw.get("content", b"null")
+    if content[:1] == b"[":
+        paths += [("content", place) for place in range(len(_array(content)))]
+    elif content != b"null":
+        paths.append(("content",))
+    if _refusal(raw.get("refusal")):
+        paths.append(("refusal",))
+    paths += [("tool_calls", place) for place in range(len(_array(raw.get("tool_calls"))))]
+    return paths
+
+
+def _tool(raw: bytes) -> Tool:
+    text = raw.decode("utf-8", "surrogateescape")
+    value = load(raw)
+    if not isinstance(value, dict):
+        return Tool("", text)
+    inner = value.get("function")
+    function = inner if isinstance(inner, dict) else value
+    schema = function.get("parameters")
+    return Tool(
+        str(function.get("name") or value.get("type") or ""),
+        text,
+        str(function.get("description") or ""),
+        dump(schema).decode() if schema else "",
+    )
+
+
+# ------------------------------------------------------------------- encoding
+
+
+def _encode(message: Message) -> list[Json]:
+    """Encode one message; results and the media in them take messages of their own."""
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    rest = [part for part in message.parts if not isinstance(part, ToolResult)]
+    encoded: list[Json] = [
+        {"role": "tool", "tool_call_id": result.call_id, "content": _result_text(result)}
+        for result in results
+    ]
+    moved = [block for result in results for block in _moved_media(result)]
+    if message.role == "assistant":
+        return [*encoded, _encode_assistant(rest)] if rest else encoded
+    content = moved + [block for part in rest if (block := _encode_content(part))]
+    if content:
+        role = "user" if message.role == "tool" else message.role
+        encoded.append({"role": role, "content": _plain(content)})
+    return encoded
+
+
+def _plain(content: list[Json]) -> str | list[Json]:
+    """One text alone is a string, as every server takes it."""
+    if len(content) == 1 and content[0]["type"] == "text":
+        return str(content[0]["text"])
+    return content
+
+
+def _result_text(result: ToolResult) -> str:
+    """The words of a result; this format has no place for media in it (3.1)."""
+    words = [_as_text(block) for block in result.content]
+    text = "\n".join(word for word in words if word)
+    return f"Error: {text}" if result.is_error else text
+
+
+def _as_text(block: ResultContent) -> str:
+    match block:
+        case Text():
+            return block.text
+        case Media():
+            return f"[{block.kind}: see the message behind the tool results]"
+        case Opaque():
+            return block.json
+
+
+def _moved_media(result: ToolResult) -> list[Json]:
+    """Media of a result, each behind a text that says which call it belongs to."""
+    moved: list[Json] = []
+    for block in result.content:
+        if isinstance(block, Media) and (encoded := _encode_content(block)):
+            label = f"[{block.kind} from the result of tool call {result.call_id}]"
+            moved += [{"type": "text", "text": label}, encoded]
+    return moved
+
+
+def _encode_content(part: Part) -> Json | None:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text} if part.text else None
+        case Media(kind="image"):
+            url = f"data:{part.media_type};base64,{part.data}" if part.data else part.location
+            detail = {"detail": part.detail} if part.detail else {}
+            return {"type": "image_url", "image_url": {"url": url, **detail}}
+        case Media(kind="audio") if part.data:
+            form = part.media_type.removeprefix("audio/") or "wav"
+            return {"type": "input_audio", "input_audio": {"data": part.data, "format": form}}
+        case Media() if part.data:
+            url = f"data:{part.media_type};base64,{part.data}"
+            return {"type": "file", "file": {"file_data": url, "filename": part.kind}}
+        case Media():
+            return {"type": "text", "text": f"[{part.kind} at {part.location}]"}
+        case Opaque():
+            return {"type": "text", "text": part.json}
+        case _:
+            return None  # reasoning has no place here, calls have one of their own
+
+
+def _encode_assistant(parts: Sequence[Part]) -> Json:
+    texts = [part.text for part in parts if isinstance(part, Text) and part.text]
+    calls = [
+        {
+            "id": part.id,
+            "type": "function",
+            "function": {"name": part.name, "arguments": part.arguments.strip() or "{}"},
+        }
+        for part in parts
+        if isinstance(part, ToolCall)
+    ]
+    encoded: Json = {"role": "assistant", "content": "\n\n".join(texts) or (None if calls else "")}
+    if calls:
+        encoded["tool_calls"] = calls
+    return encoded
+
+
+def _encode_tool(tool: Tool) -> Any:  # noqa: ANN401 - JSON, raw or not
+    if tool.json and b'"function"' in tool.json.encode():
+        return Raw(tool.json.encode())
+    function: Json = {"name": tool.name}
+    if tool.description:
+        function["description"] = tool.description
+    function["parameters"] = Raw(tool.schema.encode() or b'{"type":"object"}')
+    return {"type": "function", "function": function}
