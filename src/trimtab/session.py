@@ -183,7 +183,7 @@ class Session:
             body,
             _headers(turn.call, complete),
             outcome,
-            complete,
+            arrived.priced(complete),
             _events(arrived, mended, complete, outcome),
             arrived.measure.name,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trimtab.messages import Text, ToolResult
-from trimtab.plan import Replace
+from trimtab.plan import Plan, Replace
 from trimtab.strategies.excerpt import clip_tokens
 from trimtab.strategies.history import History
 
@@ -50,7 +50,7 @@ def clip_newest(history: History, excess_tokens: int) -> tuple[Replace, ...]:
     edits: tuple[Replace, ...] = ()
     for _ in range(_PASSES):
         edits = _edits(history, blocks, _cap([block.tokens for block in blocks], wanted))
-        saved = sum(edit.saved_tokens for edit in edits)
+        saved = history.total_tokens - history.tokens_under(Plan(edits))
         if saved >= excess_tokens:
             break
         wanted += excess_tokens - saved
@@ -104,6 +104,5 @@ def _edits(history: History, blocks: list[_Block], cap: int) -> tuple[Replace, .
             continue
         content = tuple(texts.get(place, block) for place, block in enumerate(old.content))
         new = ToolResult(old.call_id, content, old.is_error)
-        saved = history.measure.part(old) - history.measure.part(new)
-        edits.append(Replace(message, number, new, REASON, saved))
+        edits.append(Replace(message, number, new, REASON))
     return tuple(edits)

@@ -44,7 +44,7 @@ def clip_tool_output(history: History, target_tokens: int) -> tuple[Replace, ...
             clipped = _clip(part, _max_lines(history, tools.get(part.call_id, "")))
             saved = history.measure.part(part) - history.measure.part(clipped)
             if saved > 0:
-                edits.append(Replace(message, number, clipped, REASON, saved))
+                edits.append(Replace(message, number, clipped, REASON))
                 remaining -= saved
     return tuple(edits)
 

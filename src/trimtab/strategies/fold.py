@@ -72,39 +72,14 @@ def fold(
         if _is_inside(place, removed)
     ]
     if _is_marked(history, row):
-        return (*edits, *_drops(history, refs, removed, reason))
+        # What goes behind an earlier compaction's marker needs no second one.
+        return (*edits, *(Drop(ref, reason) for ref in refs))
     joins = _joins(history, row)
     fillers = _fillers(history, row, joins) if with_fillers else {}
     edits += [_filler(at) for at in fillers.get(True, ())]
-    edits.append(_made(history, refs, removed, reason, before=before, joins=joins))
+    edits.append(Fold(tuple(refs), before, Message.user(MARKER, origin="marker"), reason, joins))
     edits += [_filler(at) for at in fillers.get(False, ())]
     return tuple(edits)
-
-
-def _made(
-    history: History,
-    refs: Sequence[Ref],
-    removed: AbstractSet[int],
-    reason: str,
-    *,
-    before: int,
-    joins: int | None,
-) -> Fold:
-    marker = Message.user(MARKER, origin="marker")
-    own = history.measure.message(marker) if joins is None else history.measure.text(MARKER)
-    saved = sum(history.piece_tokens(place) for place in removed) - own
-    return Fold(tuple(refs), before, marker, reason, joins, saved)
-
-
-def _drops(
-    history: History, refs: Sequence[Ref], removed: AbstractSet[int], reason: str
-) -> tuple[Drop, ...]:
-    """What goes behind a marker that an earlier compaction left needs no second one."""
-    saved: dict[int, int] = {}
-    for place in removed:
-        message = history.boundaries.pieces[place].ref.message
-        saved[message] = saved.get(message, 0) + history.piece_tokens(place)
-    return tuple(Drop(ref, reason, saved[ref.message]) for ref in refs)
 
 
 def _is_marked(history: History, row: Sequence[_Stop]) -> bool:

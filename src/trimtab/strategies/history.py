@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from trimtab.boundaries import Boundaries, protected_pieces
 from trimtab.constraints import UNCONSTRAINED, Constraints
 from trimtab.messages import Message, ToolCall
-from trimtab.plan import Edit, Plan, Replace, apply
+from trimtab.plan import Drop, Edit, Fold, Keep, Plan, Ref, Replace, apply
 from trimtab.policy import Policy
 from trimtab.tokens import Measure
 
@@ -87,6 +87,36 @@ class History:
             else self.measure.message(slot.message)
             for slot in apply(plan, self.messages)
         )
+
+    def priced(self, plan: Plan) -> Plan:
+        """The same plan, in which each edit says what it saves.
+
+        The savings add up to what the plan saves as a whole.
+        """
+        return Plan(tuple(self._priced(edit) for edit in plan.edits), plan.envelope)
+
+    def _priced(self, edit: Edit) -> Edit:
+        match edit:
+            case Replace():
+                old = self.messages[edit.message].parts[edit.part]
+                saved = self.measure.part(old) - self.measure.part(edit.new)
+                return replace(edit, saved_tokens=saved)
+            case Drop():
+                return replace(edit, saved_tokens=self._ref_tokens(edit.ref))
+            case Fold():
+                removed = sum(self._ref_tokens(ref) for ref in edit.removed)
+                alone = edit.joins is None
+                whole, words = self.measure.message, self.measure.text
+                cost = whole(edit.message) if alone else words(edit.message.text)
+                return replace(edit, saved_tokens=removed - cost)
+            case Keep():
+                return edit
+
+    def _ref_tokens(self, ref: Ref) -> int:
+        if ref.parts is None:
+            return self.message_tokens[ref.message]
+        parts = self.messages[ref.message].parts
+        return self.measure.parts(parts[part] for part in ref.parts)
 
     def after(self, edits: Sequence[Edit]) -> History:
         """The history in which some parts have another form; edits that drop are not for it."""

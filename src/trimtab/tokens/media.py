@@ -1,7 +1,7 @@
 """Media to tokens, by the formulas that providers publish. Base64 is never counted as text.
 
-Sources: Anthropic's vision guide, OpenAI's images and vision guide (their
-state is that of docs/rules.md).
+Sources: Anthropic's vision guide and PDF guide, OpenAI's images and vision
+guide, as of November 2026.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _NEW = re.compile(rf"({_NAMES})-(\d)(?:[-.](\d{{1,2}}))?(?!\d)")
 _OLD = re.compile(rf"claude-(\d)(?:[-.](\d))?-({_NAMES})")
 
 # The newest of each family whose signatures do not commit to the prefix; every
-# other Claude id may (wire rules 2.4: unknown ids are treated as binding).
+# other Claude id may (an unknown id is treated as binding).
 _LAST_UNBOUND = {
     "opus": (5, 0),
     "sonnet": (5, 0),
@@ -26,7 +26,7 @@ _LAST_UNBOUND = {
     "instant": (9, 9),
 }
 
-# Families and versions that refuse `tool_choice` of type any or tool (2.1).
+# Families and versions that refuse `tool_choice` of type any or tool.
 _FREE_CHOICE_FROM = {"fable": (5, 1), "mythos": (5, 1), "opus": (5, 5), "sonnet": (5, 5)}
 
 # The first of each family that takes a system message inside the conversation (A15).
@@ -92,7 +92,7 @@ class ClaudeModel:
 
     @property
     def has_small_window(self) -> bool:
-        """Whether its window is 200,000 tokens by default (2.8)."""
+        """Whether its window is 200,000 tokens by default."""
         if not self.is_known or self.family in ("fable", "mythos"):
             return False
         return self.family == "haiku" or self.version < (4, 6)

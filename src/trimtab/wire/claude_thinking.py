@@ -3,7 +3,7 @@
 A thinking block is sent back as it came or not at all, and a chain of them
 has no hole. On models that bind thinking, a signature commits to everything
 before it: behind an edit no thinking stays, or the provider is asked to drop
-what no longer fits (docs/rules.md, 2.4).
+what no longer fits.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _thinking_parts(request: Request, place: int) -> tuple[int, ...]:
 
 
 def _close_hole(request: Request, kept: list[_Thought]) -> tuple[Drop, ...]:
-    """Strip thinking that stands before thinking that goes: the chain has no hole in it (2.4)."""
+    """Strip thinking that stands before thinking that goes: the chain has no hole in it."""
     staying = {place for place, _ in kept}
     gone = [
         place
@@ -93,7 +93,7 @@ def _close_hole(request: Request, kept: list[_Thought]) -> tuple[Drop, ...]:
 def _unbind(
     request: Request, plan: Plan, kept: list[_Thought], *, headers_settable: bool
 ) -> Plan | Forbidden:
-    """Leave no thinking behind an edit that its signature commits to (2.4), or have it dropped."""
+    """Leave no thinking behind an edit that its signature commits to, or have it dropped."""
     first = _first_change(plan, request)
     broken = [thought for thought in kept if thought[0] >= first]
     if not broken:

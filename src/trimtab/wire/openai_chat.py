@@ -432,7 +432,7 @@ def _plain(content: list[Json]) -> str | list[Json]:
 
 
 def _result_text(result: ToolResult) -> str:
-    """The words of a result; this format has no place for media in it (3.1)."""
+    """The words of a result; this format has no place for media in it."""
     words = [_as_text(block) for block in result.content]
     text = "\n".join(word for word in words if word)
     return f"Error: {text}" if result.is_error else text
