@@ -36,6 +36,8 @@ class Constraints:
         binds_thinking: Whether signatures commit to the exact prefix, so that
             an edit before a thinking block breaks it.
         results_must_follow: Whether results must stand directly behind their calls.
+        neighbours_are_one_turn: Whether messages of one role in a row count as
+            one, so that results may stand behind the last of them.
         refuses_blank_text: Whether a text part without any words is refused.
     """
 
@@ -46,6 +48,7 @@ class Constraints:
     open_loop_start: int | None = None
     binds_thinking: bool = False
     results_must_follow: bool = True
+    neighbours_are_one_turn: bool = False
     refuses_blank_text: bool = False
 
 

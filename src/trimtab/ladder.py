@@ -52,19 +52,24 @@ def climb(history: History, limits: Limits) -> Climb:
         return Climb(EMPTY_PLAN, history.total_tokens, history.constraints.hands_off)
     best = Climb(EMPTY_PLAN, history.total_tokens)
     for plan in _tiers(history, limits):
-        tokens = history.tokens_under(plan)
-        if tokens < best.tokens:
-            best = Climb(plan, tokens)
+        best = _smaller(best, plan, history)
         if best.tokens <= limits.target_tokens:
             return best
     if best.tokens > limits.limit_tokens:
         for plan in _last_resorts(history, limits):
-            tokens = history.tokens_under(plan)
-            if tokens < best.tokens:
-                best = Climb(plan, tokens)
+            best = _smaller(best, plan, history)
             if best.tokens <= limits.limit_tokens:
                 return best
+        for plan in _without_fillers(history, limits):
+            bare = _smaller(best, plan, history)
+            if bare.tokens <= limits.limit_tokens:
+                return bare
     return Climb(best.plan, best.tokens, _left_undone(history))
+
+
+def _smaller(best: Climb, plan: Plan, history: History) -> Climb:
+    tokens = history.tokens_under(plan)
+    return Climb(plan, tokens) if tokens < best.tokens else best
 
 
 def _tiers(history: History, limits: Limits) -> Iterator[Plan]:
@@ -78,21 +83,25 @@ def _tiers(history: History, limits: Limits) -> Iterator[Plan]:
     yield _joined(clips, keep_within_budget(clipped, limits.target_tokens))
 
 
-def _last_resorts(history: History, limits: Limits) -> Iterator[Plan]:
+def _last_resorts(history: History, limits: Limits, *, with_fillers: bool = True) -> Iterator[Plan]:
     """Plans for when even what is protected is larger than the limit."""
     limit = limits.limit_tokens
-    released = without_answered_exchange(history)
     if "compaction" in history.constraints.left_to_client:
         yield Plan(_clip_newest(history, history.total_tokens - limit))
         return
-    for candidate in (history, released):
+    for candidate in (history, without_answered_exchange(history)):
         if candidate is None:
             continue
-        for with_fillers in (True, False):
-            edits = keep_within_budget(candidate, limit, with_fillers=with_fillers)
-            yield Plan(edits)
-            excess = candidate.tokens_under(Plan(edits)) - limit
-            yield _joined(_clip_newest(candidate, excess), edits)
+        edits = keep_within_budget(candidate, limit, with_fillers=with_fillers)
+        yield Plan(edits)
+        excess = candidate.tokens_under(Plan(edits)) - limit
+        yield _joined(_clip_newest(candidate, excess), edits)
+
+
+def _without_fillers(history: History, limits: Limits) -> Iterator[Plan]:
+    """The same without the answers that keep roles alternating, which few servers demand."""
+    if "compaction" not in history.constraints.left_to_client:
+        yield from _last_resorts(history, limits, with_fillers=False)
 
 
 def _clips(history: History, target_tokens: int) -> tuple[Replace, ...]:

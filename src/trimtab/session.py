@@ -175,7 +175,7 @@ class Session:
                 EMPTY_PLAN,
                 request.body,
             )
-        after = arrived.tokens_under(complete)
+        after = arrived.total_tokens if body is request.body else _recount(request, body, arrived)
         outcome = _outcome(
             self.policy.limits(), arrived.total_tokens, after, climbed.tokens, reason
         )
@@ -187,6 +187,12 @@ class Session:
             _events(arrived, mended, complete, outcome),
             arrived.measure.name,
         )
+
+
+def _recount(request: Request, body: bytes, arrived: History) -> int:
+    """Weigh what really goes out. Texts that were counted before are not counted again."""
+    sent = read(body, request.format.name)
+    return arrived.fixed_tokens + sum(arrived.measure.message(m) for m in sent.messages)
 
 
 def _shifted(constraints: Constraints, mended: Plan, messages: Sequence[Message]) -> Constraints:

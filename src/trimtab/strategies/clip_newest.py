@@ -46,6 +46,8 @@ def clip_newest(history: History, excess_tokens: int) -> tuple[Replace, ...]:
         One edit a result that became shorter; they may save less than was wanted.
     """
     blocks = _texts(history)
+    if not blocks:
+        return ()
     wanted = excess_tokens
     edits: tuple[Replace, ...] = ()
     for _ in range(_PASSES):

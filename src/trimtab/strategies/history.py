@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from trimtab.boundaries import Boundaries, protected_pieces
 from trimtab.constraints import UNCONSTRAINED, Constraints
 from trimtab.messages import Message, ToolCall
-from trimtab.plan import Drop, Edit, Fold, Keep, Plan, Ref, Replace, apply
+from trimtab.plan import Drop, Edit, Fold, Keep, Plan, Ref, Replace, Slot, apply
 from trimtab.policy import Policy
 from trimtab.tokens import Measure
 
@@ -81,17 +81,25 @@ class History:
 
     def tokens_under(self, plan: Plan) -> int:
         """What the whole request weighs under a plan that names its messages."""
-        return self.fixed_tokens + sum(
-            self.message_tokens[slot.source]
-            if slot.is_untouched and slot.source is not None
-            else self.measure.message(slot.message)
-            for slot in apply(plan, self.messages)
-        )
+        return self.fixed_tokens + sum(self._slot_tokens(s) for s in apply(plan, self.messages))
+
+    def _slot_tokens(self, slot: Slot) -> int:
+        if slot.is_untouched and slot.source is not None:
+            return self.message_tokens[slot.source]
+        if not slot.appended:
+            return self.measure.message(slot.message)
+        own = slot.message.with_parts(slot.message.parts[:-1])
+        return self.measure.message(own) + self._joined_tokens(slot.appended)
+
+    def _joined_tokens(self, text: str) -> int:
+        """What a text weighs that some formats join to another, with what stands between."""
+        return self.measure.text(f"\n\n{text}")
 
     def priced(self, plan: Plan) -> Plan:
         """The same plan, in which each edit says what it saves.
 
-        The savings add up to what the plan saves as a whole.
+        The savings add up to what the plan saves as a whole, but for a token
+        or two where a marker was joined to other words.
         """
         return Plan(tuple(self._priced(edit) for edit in plan.edits), plan.envelope)
 
@@ -106,8 +114,8 @@ class History:
             case Fold():
                 removed = sum(self._ref_tokens(ref) for ref in edit.removed)
                 alone = edit.joins is None
-                whole, words = self.measure.message, self.measure.text
-                cost = whole(edit.message) if alone else words(edit.message.text)
+                whole, joined = self.measure.message, self._joined_tokens
+                cost = whole(edit.message) if alone else joined(edit.message.text)
                 return replace(edit, saved_tokens=removed - cost)
             case Keep():
                 return edit

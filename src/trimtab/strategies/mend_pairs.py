@@ -46,13 +46,13 @@ def mend_pairs(messages: Sequence[Message], constraints: Constraints) -> tuple[E
     Returns:
         The edits, in the order of the messages; empty for a history that is sound.
     """
-    edits = [] if _are_sound(messages) else list(_mend(messages, constraints))
+    edits = [] if _are_sound(messages, constraints) else list(_mend(messages, constraints))
     if constraints.refuses_blank_text:
         edits += _mend_blanks(messages, edits)
     return tuple(edits)
 
 
-def _are_sound(messages: Sequence[Message]) -> bool:
+def _are_sound(messages: Sequence[Message], constraints: Constraints) -> bool:
     """Whether all results follow their calls at once: the usual case, told without decoding."""
     awaited: set[str] = set()
     for message in messages:
@@ -64,7 +64,7 @@ def _are_sound(messages: Sequence[Message]) -> bool:
             if message.has_own_words and (awaited or _has_late_result(message)):
                 return False
             continue
-        if awaited and message.role != "assistant":
+        if awaited and not (message.role == "assistant" and constraints.neighbours_are_one_turn):
             return False
         if len(set(message.call_ids)) != len(message.call_ids) or awaited & set(message.call_ids):
             return False
@@ -81,7 +81,7 @@ def _has_late_result(message: Message) -> bool:
 def _mend(messages: Sequence[Message], constraints: Constraints) -> Iterator[Edit]:
     answers = _answers(messages)
     used: set[tuple[int, int]] = set()
-    for calls, end in _runs(messages):
+    for calls, end in _runs(messages, constraints):
         zone = _zone_end(messages, end)
         put_in: list[ToolResult] = []
         for call_id in calls:
@@ -116,18 +116,18 @@ def _answers(messages: Sequence[Message]) -> dict[str, list[_Answer]]:
     return answers
 
 
-def _runs(messages: Sequence[Message]) -> Iterator[tuple[list[str], int]]:
-    """The calls of each run of assistant messages, and the place behind the run."""
+def _runs(messages: Sequence[Message], constraints: Constraints) -> Iterator[tuple[list[str], int]]:
+    """The calls of each assistant turn, and the place behind it, where their results belong."""
     calls: dict[str, None] = {}
     for place, message in enumerate(messages):
         if message.role == "assistant":
             calls.update(dict.fromkeys(message.call_ids))
+        behind = messages[place + 1].role if place + 1 < len(messages) else ""
+        if behind == "assistant" == message.role and constraints.neighbours_are_one_turn:
             continue
         if calls:
-            yield list(calls), place
+            yield list(calls), place + 1
         calls = {}
-    if calls:
-        yield list(calls), len(messages)
 
 
 def _zone_end(messages: Sequence[Message], start: int) -> int:

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import tempfile
+import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Literal, TypeAlias
@@ -65,13 +66,20 @@ def is_bpe_installed(encoding: Encoding = "o200k_base") -> bool:
 
 def _load(encoding: Encoding) -> Callable[[str], int]:
     if find_spec("bpe_openai") is not None:
-        from bpe_openai._bindings import tokenizer_for_encoding  # noqa: PLC0415 - 0.8 s, when used
-
-        count: Callable[[str], int] = tokenizer_for_encoding(encoding).count
-        return count
+        return _load_bpe_openai(encoding)
     if _has_tiktoken_file(encoding):
         return _load_tiktoken(encoding)
     raise MissingExtraError(f"counting with {encoding}", "bpe")
+
+
+def _load_bpe_openai(encoding: Encoding) -> Callable[[str], int]:
+    with warnings.catch_warnings():
+        # It opens its vocabulary the old way, which is none of the user's business.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from bpe_openai._bindings import tokenizer_for_encoding  # noqa: PLC0415 - 0.8 s, when used
+
+    count: Callable[[str], int] = tokenizer_for_encoding(encoding).count
+    return count
 
 
 def _load_tiktoken(encoding: Encoding) -> Callable[[str], int]:

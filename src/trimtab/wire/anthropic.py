@@ -169,6 +169,7 @@ class Anthropic(Format):
             illegal_starts=_illegal_starts(request, open_loop),
             open_loop_start=open_loop,
             binds_thinking=model is not None and model.may_bind_thinking,
+            neighbours_are_one_turn=True,
             refuses_blank_text=True,
         )
 

@@ -135,9 +135,11 @@ def _walk_object(text: bytes, raws: dict[str, Raw]) -> dict[str, Span] | None:
         start, stop = key.end(), key.end() + raw.nbytes
         if whole[start:stop] != raw:
             return None
+        spans.pop(name, None)
         spans[name] = (start, stop)
         position = stop
-    return spans if len(spans) == len(raws) else None
+    # A number that begins like the one that counts ends too early: 12 for 1.
+    return spans if _step(text, position, b"}") >= 0 else None
 
 
 def _scan_object(text: bytes) -> dict[str, Span]:
@@ -189,11 +191,24 @@ def _skip(letters: str, position: int) -> int:
     return position
 
 
+_NOT_JSON = {
+    "\xef\xbb\xbf": "it begins with a byte order mark; send UTF-8 without one",
+    "\xff\xfe": "it looks like UTF-16; send UTF-8",
+    "\xfe\xff": "it looks like UTF-16; send UTF-8",
+    "\x1f\x8b": "it is compressed with gzip; undo the content encoding first",
+    "\x28\xb5\x2f\xfd": "it is compressed with zstd; undo the content encoding first",
+}
+"""First bytes, as Latin-1, of what people send instead of JSON."""
+
+
 def _open(letters: str, bracket: str) -> int:
     position = _skip(letters, 0)
     if position == len(letters):
         raise MalformedBodyError("empty: there is no JSON in it", offset=0)
     wanted = "an object" if bracket == "{" else "a list"
+    for first, what in _NOT_JSON.items():
+        if letters.startswith(first):
+            raise MalformedBodyError(f"not JSON: {what}", offset=0)
     if letters[position] != bracket:
         _, stop = _scan(letters, position)
         _close_text(letters, stop)
@@ -218,8 +233,8 @@ def _close_text(letters: str, position: int) -> None:
 
 
 def _malformed(what: str, position: int, letters: str) -> MalformedBodyError:
-    cut_off = position >= len(letters) or what.startswith("Unterminated")
-    if cut_off:
+    is_open = what.startswith("Invalid \\uXXXX") and '"' not in letters[position:]
+    if position >= len(letters) or what.startswith("Unterminated") or is_open:
         return MalformedBodyError(
             "the JSON is cut off: it ends before it is complete", offset=len(letters)
         )
@@ -234,9 +249,9 @@ def find_history(text: bytes, field: str, raws: Sequence[Raw]) -> tuple[Span, li
     """Find where the elements of a top-level array lie that msgspec has already split.
 
     A key in quotes cannot stand inside a string (there its quotes are
-    escaped), so its occurrences are few; each is tried. It must stand at the
-    top of the object, and its elements must have the known lengths. Where a
-    second one fits as well, the answer is None and the caller goes the slow
+    escaped), so its occurrences are few. The first that the elements fit must
+    be the one that counts: at the top of the object, and the last of its
+    name. Where it is not, the answer is None and the caller goes the slow
     way.
 
     Args:
@@ -248,27 +263,26 @@ def find_history(text: bytes, field: str, raws: Sequence[Raw]) -> tuple[Span, li
         The span of the array with its brackets, and one span an element.
     """
     key = json.dumps(field).encode()
-    found: tuple[Span, list[Span]] | None = None
     start = text.find(key)
     while start >= 0:
         position = start + len(key)
-        candidate = _try_history(text, position, raws)
-        if candidate is not None and _is_top_level(text, start):
-            if found is not None:
-                return None
-            found = candidate
-            position = candidate[0][1]
+        found = _try_history(text, position, raws)
+        if found is not None:
+            return found if _is_member(text, start, found[0][1], field) else None
         start = text.find(key, position)
-    return found
+    return None
 
 
-def _is_top_level(text: bytes, key_start: int) -> bool:
-    """Whether everything before a key, closed behind it, is a whole object."""
+def _is_member(text: bytes, key_start: int, stop: int, field: str) -> bool:
+    """Whether a key and its value are a member of the whole object, and no later one hides it."""
+    if text[key_start - 1 : key_start] == b"\\":
+        return False  # its first quote stands inside a longer key
     try:
         _members.decode(text[:key_start] + b'"":0}')
+        behind = _members.decode(b'{"":0' + text[stop:])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
-    return True
+    return field not in behind
 
 
 def _try_history(text: bytes, position: int, raws: Sequence[Raw]) -> tuple[Span, list[Span]] | None:
@@ -282,9 +296,8 @@ def _try_history(text: bytes, position: int, raws: Sequence[Raw]) -> tuple[Span,
         while position < len(text) and text[position] in _BETWEEN:
             position += 1
         stop = position + view.nbytes
-        # The first bytes tell a false place at once; the whole is compared
-        # only where it is short, since lengths and brackets must fit as well.
-        if text[position : position + 32] != bytes(view[:32]):
+        # The first bytes tell a false place at once; the caller makes sure of a true one.
+        if text[position : min(position + 32, stop)] != bytes(view[:32]):
             return None
         spans.append((position, stop))
         position = stop
@@ -317,11 +330,11 @@ def load(text: bytes) -> Any:  # noqa: ANN401 - JSON is whatever it is
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    letters = text.decode("utf-8", "surrogateescape")
     try:
-        return _READER.decode(letters)
+        return _READER.decode(text.decode("utf-8", "surrogateescape"))
     except JSONDecodeError as error:
-        raise _malformed(error.msg, error.pos, letters) from None
+        place = len(error.doc[: error.pos].encode("utf-8", "surrogateescape"))
+        raise _malformed(error.msg, place, text.decode("latin-1")) from None
     except RecursionError:
         raise MalformedBodyError("nested too deeply to be read", offset=0) from None
 
@@ -340,7 +353,15 @@ def dump(value: Any) -> bytes:  # noqa: ANN401 - JSON is whatever it is
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError):
-        return json.dumps(value, separators=(",", ":")).encode()
+        pass
+    match value:
+        case dict():
+            members = (dump(key) + b":" + dump(inner) for key, inner in value.items())
+            return b"{" + b",".join(members) + b"}"
+        case list() | tuple():
+            return b"[" + b",".join(map(dump, value)) + b"]"
+        case _:
+            return json.dumps(value).encode()
 
 
 def locate(text: bytes, path: Path) -> Span:

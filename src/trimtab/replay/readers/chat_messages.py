@@ -117,10 +117,10 @@ def _split(data: bytes) -> tuple[list[Bytes], list[int]] | None:
         return (texts, []) if texts and all(map(_is_message, texts)) else None
     texts, broken = [], []
     for number, text in lines(data):
-        if _MESSAGE.read_or_none(text) is None:
-            broken.append(number)
-        elif _is_message(text):
+        if _is_message(text):
             texts.append(text)
+        elif texts and _MESSAGE.read_or_none(text) is None:
+            broken.append(number)
         else:
             return None
     return (texts, broken) if texts else None

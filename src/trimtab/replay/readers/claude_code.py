@@ -58,10 +58,10 @@ KIND = "claude-code"
 # What the client asks for unless CLAUDE_CODE_MAX_OUTPUT_TOKENS is set; the log does not say.
 _MAX_TOKENS = 32_000
 
-# A session that begins with hundreds of hook lines has been seen, never one with a thousand.
+# Hooks and snapshots come before the first word: at most 8 lines in the logs at hand.
 _LINES_LOOKED_AT = 1000
 
-# The client's own words, as logs that hold them show.
+# The client's words for a tool that was stopped.
 _INTERRUPTED = "[Request interrupted by user for tool use]"
 _STAND_IN = b'{"type":"text","text":"[The recording does not hold this message.]"}'
 
@@ -449,7 +449,7 @@ class _Tree:
         return self._nodes[parent]
 
     def _start(self) -> _Node:
-        self._root = self._newest = _Node(None)
+        self._root = _Node(None)
         return self._root
 
     def _continue(self, before: _Node, answer_id: str = "") -> _Node:
@@ -470,7 +470,7 @@ class _Tree:
             return before
         if not words:
             return before
-        if line.is_compact_summary and (before.parent is not None or before.is_continued):
+        if line.is_compact_summary and before.parent is not None:
             before = self._start()
         node = self._continue(before)
         node.words += words

@@ -36,7 +36,7 @@ __all__ = ["KIND", "read", "recognises"]
 
 KIND = "request-bodies"
 
-# A file of bodies may have broken or foreign lines in it, but not a hundred before the first body.
+# Broken and foreign lines may come before the first body; more than these make it another kind.
 _LINES_LOOKED_AT = 100
 
 

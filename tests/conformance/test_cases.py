@@ -1,0 +1,490 @@
+"""Faults that users of similar systems reported: each case has the behaviour that is right.
+
+Cases are fragments; :func:`body_of` adds what a body needs. A case of the
+wire ``any`` is run in both formats.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import pytest
+
+from tests.conformance.shared import case_input, cases
+from trimtab import CharTokenCounter, Limits, Message, Policy, Session, ToolCall
+from trimtab.ladder import climb
+from trimtab.messages import Media, Part, Surface, Text, ToolResult
+from trimtab.plan import apply
+from trimtab.session import Rewrite
+from trimtab.strategies.history import History
+from trimtab.tokens import Measure
+from trimtab.wire import Call, build, check, read, write
+
+Json = dict[str, Any]
+FORMATS = ("anthropic", "openai-chat")
+
+KINDS = {1, 2, 5, 6, 12, 13}
+AREAS = {"window", "compaction", "adapter"}
+WIRES = {"openai-chat", "anthropic", "any"}
+LATER = {"30-changed-requirement-lost.json": "a verbatim list of the user's words is not built yet"}
+
+
+def in_scope() -> set[str]:
+    """The cases that these tests must cover."""
+    return {
+        name
+        for name, case in cases().items()
+        if int(case["kind"].split()[0]) in KINDS
+        and case["area"] in AREAS
+        and case["wire"] in WIRES
+        and name not in LATER
+    }
+
+
+TESTED: dict[str, list[str]] = {}
+
+
+def case(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Say which case a test is about."""
+
+    def mark(test: Callable[..., None]) -> Callable[..., None]:
+        TESTED.setdefault(name, []).append(test.__name__)
+        return test
+
+    return mark
+
+
+# -------------------------------------------------------------------- harness
+
+
+def body_of(messages: Sequence[Json], format: str, **more: Any) -> bytes:  # noqa: A002 - the word for it
+    """Add to the messages of a case what a body needs."""
+    names = {
+        call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()
+    } | {
+        block["name"]
+        for message in messages
+        if isinstance(message["content"], list)
+        for block in message["content"]
+        if block.get("type") == "tool_use"
+    }
+    if format == "anthropic":
+        tools = [{"name": name, "input_schema": {"type": "object"}} for name in sorted(names)]
+        body: Json = {"model": "claude-opus-4-5", "max_tokens": 64, "tools": tools, **more}
+    else:
+        tools = [{"type": "function", "function": {"name": name}} for name in sorted(names)]
+        body = {"model": "gpt-5.6", "tools": tools, **more}
+    return json.dumps({**body, "messages": messages}).encode()
+
+
+def in_format(messages: Sequence[Json], format: str) -> bytes:  # noqa: A002 - the word for it
+    """The messages of a case on the wire ``any``, which are written as Chat."""
+    chat = body_of(messages, "openai-chat")
+    if format == "openai-chat":
+        return chat
+    request = read(chat, "openai-chat")
+    return build(request.messages, format, surface=Surface("claude-opus-4-5"))
+
+
+def rewrite(body: bytes, format: str, limit: int, **settings: Any) -> Rewrite:  # noqa: A002 - the word for it
+    """Cut a body to a limit, counting by characters."""
+    session = Session(Policy(limit_tokens=limit, **settings), CharTokenCounter())
+    return session.rewrite(session.read(Call(body), format))
+
+
+def messages_of(body: bytes) -> list[Json]:
+    """The messages of a body."""
+    value: list[Json] = json.loads(body)["messages"]
+    return value
+
+
+def parts_of(body: bytes, format: str) -> list[Part]:  # noqa: A002 - the word for it
+    """All parts of a body, in neutral terms."""
+    return [part for message in read(body, format).messages for part in message.parts]
+
+
+def total(body: bytes, format: str) -> int:  # noqa: A002 - the word for it
+    """What a whole body weighs."""
+    session = Session(Policy(limit_tokens=10**9), CharTokenCounter())
+    return session.weigh(session.read(Call(body), format)).total_tokens
+
+
+class TenAMessage:
+    """Weighs every message alike, as the first case's figures do."""
+
+    name = "ten a message"
+
+    def message(self, message: Message) -> int:  # noqa: ARG002 - all weigh the same
+        """Ten."""
+        return 10
+
+    def part(self, part: Part) -> int:  # noqa: ARG002 - all weigh the same
+        """Nothing: the message weighs."""
+        return 0
+
+    def parts(self, parts: Sequence[Part]) -> int:  # noqa: ARG002 - all weigh the same
+        """Nothing: the message weighs."""
+        return 0
+
+    def text(self, text: str) -> int:  # noqa: ARG002 - all weigh the same
+        """Nothing: the message weighs."""
+        return 0
+
+
+# ------------------------------------------------------- 1 tool-call pairing
+
+
+@case("01-trim-last-leading-tool.json")
+@pytest.mark.parametrize("budget", range(30, 71))
+def test_a_trim_leaves_no_tool_message_first(budget: int) -> None:
+    """A pair is kept or dropped whole, system and newest user stay, the total is kept."""
+    given = case_input("01-trim-last-leading-tool.json")["messages"]
+    request = read(body_of(given, "openai-chat"), "openai-chat")
+    measure = cast("Measure", TenAMessage())
+    policy = Policy(limit_tokens=budget)
+    weighed = History.weigh(request.messages, 0, measure, policy, request.constraints)
+
+    climbed = climb(weighed, Limits(budget, budget, budget))
+
+    body = write(request, climbed.plan)
+    sent = messages_of(body)
+    assert check(body, "openai-chat") == ()
+    assert len(apply(climbed.plan, request.messages)) * 10 == climbed.tokens <= budget
+    assert sent[0] == given[0]
+    assert given[5] in sent
+
+
+@case("01-trim-last-leading-tool.json")
+def test_every_budget_gives_a_valid_request_or_numbers() -> None:
+    """Whatever the budget, the request is valid and fits, or the outcome says what it needs."""
+    body = body_of(case_input("01-trim-last-leading-tool.json")["messages"], "openai-chat")
+    for budget in range(1, total(body, "openai-chat") + 10):
+        result = rewrite(body, "openai-chat", budget)
+
+        assert check(result.body, "openai-chat") == ()
+        if not result.outcome.fits:
+            assert result.outcome.status == "unsatisfiable"
+            assert result.outcome.needed_tokens > budget
+
+
+@case("03-parallel-group-split-by-summary.json")
+@pytest.mark.parametrize("limit", [1000, 400, 150])
+def test_a_parallel_group_is_on_one_side(limit: int) -> None:
+    """Both results of a parallel call stay or go together, and the newest words stay verbatim."""
+    given = case_input("03-parallel-group-split-by-summary.json")["messages"]
+
+    result = rewrite(body_of(given, "openai-chat"), "openai-chat", limit)
+
+    ids = {
+        part.call_id
+        for part in parts_of(result.body, "openai-chat")
+        if isinstance(part, ToolResult)
+    }
+    assert check(result.body, "openai-chat") == ()
+    assert ids in ({"p1", "p2"}, set())
+    assert messages_of(result.body)[-1] == given[-1]
+
+
+@case("04-dangling-call-poisons-session.json")
+def test_a_dangling_call_is_answered_the_same_way_each_turn() -> None:
+    """The call gets an error result, the user's words stay, and later turns send the same bytes."""
+    given = case_input("04-dangling-call-poisons-session.json")["messages"]
+    body = body_of(given, "anthropic")
+    later = body_of(
+        [*given, {"role": "assistant", "content": "yes"}, {"role": "user", "content": "good"}],
+        "anthropic",
+    )
+
+    first, second = rewrite(body, "anthropic", 10_000), rewrite(later, "anthropic", 10_000)
+
+    sent = messages_of(first.body)
+    assert check(first.body, "anthropic") == check(second.body, "anthropic") == ()
+    assert messages_of(second.body)[: len(sent)] == sent
+    assert given[2] in sent
+    assert [
+        part.is_error for part in parts_of(first.body, "anthropic") if isinstance(part, ToolResult)
+    ] == [True]
+
+
+@case("04-dangling-call-poisons-session.json")
+def test_without_repair_a_dangling_call_is_passed_on() -> None:
+    """With repair off, what came broken goes out byte for byte."""
+    body = body_of(case_input("04-dangling-call-poisons-session.json")["messages"], "anthropic")
+
+    assert rewrite(body, "anthropic", 10_000, repair=False).body is body
+
+
+@case("05-one-user-message-many-tools.json")
+@pytest.mark.parametrize("limit", [600, 1000, 1400])
+def test_one_user_message_with_many_tool_rounds_is_cut(limit: int) -> None:
+    """The first user message and the newest whole rounds stay; a second time changes nothing."""
+    given = case_input("05-one-user-message-many-tools.json")["messages"]
+
+    result = rewrite(body_of(given, "anthropic"), "anthropic", limit)
+    again = rewrite(result.body, "anthropic", limit)
+
+    sent = messages_of(result.body)
+    assert result.outcome.fits
+    assert check(result.body, "anthropic") == ()
+    assert sent[0]["role"] == "user"
+    assert sent[0]["content"][0] == given[0]["content"][0]
+    kept = sent[1:]
+    assert kept == given[len(given) - len(kept) :]
+    assert again.body is result.body
+
+
+@case("07-current-run-tool-traffic-evicted.json")
+@pytest.mark.parametrize("limit", [3000, 600])
+def test_the_run_in_progress_is_kept_before_anything_older(limit: int) -> None:
+    """The newest words, call and result stay, and what else stays is one run at the end."""
+    given = case_input("07-current-run-tool-traffic-evicted.json")["messages"]
+
+    result = rewrite(body_of(given, "openai-chat"), "openai-chat", limit)
+
+    sent = messages_of(result.body)
+    assert result.outcome.fits
+    assert check(result.body, "openai-chat") == ()
+    assert sent[-3:-1] == given[-3:-1]
+    assert sent[-1]["tool_call_id"] == "r1"
+    places = [given.index(message) for message in sent[2:-1] if message in given]
+    assert places == list(range(places[0], places[0] + len(places)))
+
+
+# ------------------------------------------- 2 thinking / reasoning integrity
+
+
+@case("12-thinking-text-shortened.json")
+@pytest.mark.parametrize("limit", [12_000, 6_000, 4_000])
+def test_only_the_result_shrinks_and_thinking_stays(limit: int) -> None:
+    """Thinking of the open loop goes out byte for byte, and the tool result alone is shorter."""
+    given = case_input("12-thinking-text-shortened.json")["messages"]
+
+    result = rewrite(body_of(given, "anthropic"), "anthropic", limit)
+
+    sent = messages_of(result.body)
+    assert result.outcome.fits
+    assert check(result.body, "anthropic") == ()
+    assert sent[:2] == given[:2]
+    assert len(sent[2]["content"][0]["content"]) < 40_000
+
+
+# ------------------------------------------------------- 5 lost instructions
+
+
+@case("28-system-message-removed.json")
+def test_leading_instructions_stay_first_and_identical() -> None:
+    """System and developer messages are the first two, as they came."""
+    given = case_input("28-system-message-removed.json")["messages"]
+
+    result = rewrite(body_of(given, "openai-chat"), "openai-chat", 200)
+
+    assert result.outcome.fits
+    assert messages_of(result.body)[:2] == given[:2]
+
+
+@case("28-system-message-removed.json")
+@pytest.mark.parametrize("as_blocks", [True, False])
+def test_the_system_field_stays_identical(as_blocks: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """The system field, words or blocks, keeps its bytes."""
+    given = case_input("28-system-message-removed.json")["messages"]
+    words = " ".join(message["content"] for message in given[:2])
+    system: Any = [{"type": "text", "text": words}] if as_blocks else words
+
+    result = rewrite(body_of(given[2:], "anthropic", system=system), "anthropic", 200)
+
+    assert result.outcome.fits
+    assert json.loads(result.body)["system"] == system
+
+
+@case("29-current-question-swallowed.json")
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("limit", [200, 300, 500])
+def test_the_current_question_stays_behind_the_marker(limit: int, format: str) -> None:  # noqa: A002 - the word for it
+    """What is being worked on stays verbatim, the user's, behind the marker, which says what it is."""
+    given = case_input("29-current-question-swallowed.json")["messages"]
+
+    result = rewrite(in_format(given, format), format, limit)
+
+    texts = [
+        (message.role, part.text)
+        for message in read(result.body, format).messages
+        for part in message.parts
+        if isinstance(part, Text)
+    ]
+    marker = next(place for place, (_, text) in enumerate(texts) if "[trimtab: earlier" in text)
+    assert check(result.body, format) == ()
+    assert ("user", "Rename X to Y in file Z only") in texts[marker:]
+
+
+# ------------------------------------------------------- 6 oversized content
+
+
+@case("33-one-message-over-budget.json")
+def test_one_result_larger_than_the_window_is_shortened() -> None:
+    """The result keeps head and tail with a mark between, the pair is whole, the bytes repeat."""
+    given = case_input("33-one-message-over-budget.json")["messages"]
+    body = body_of(given, "openai-chat")
+
+    result, again = (rewrite(body, "openai-chat", 24_000) for _ in range(2))
+
+    sent = messages_of(result.body)
+    assert result.outcome.fits
+    assert check(result.body, "openai-chat") == ()
+    assert sent[:2] == given[:2]
+    assert sent[2]["content"].startswith("<div>row</div>")
+    assert sent[2]["content"].endswith("<div>row</div>")
+    assert "characters removed]" in sent[2]["content"]
+    assert result.body == again.body
+
+
+@case("33-one-message-over-budget.json")
+def test_a_user_message_larger_than_the_window_is_told() -> None:
+    """A user message is never cut or removed; the outcome says what it needs."""
+    (given,) = case_input("33-one-message-over-budget.json")["also"]
+
+    result = rewrite(body_of(given, "openai-chat"), "openai-chat", 24_000)
+
+    assert result.outcome.status == "unsatisfiable"
+    assert result.outcome.needed_tokens > 24_000
+    assert messages_of(result.body) == given
+
+
+@case("35-tool-args-cut-inside-json.json")
+@pytest.mark.parametrize("limit", [100, 4_000, 20_000])
+def test_arguments_stay_json(limit: int) -> None:
+    """Arguments are untouched or gone with their exchange, in both formats."""
+    given = case_input("35-tool-args-cut-inside-json.json")["messages"]
+    for format_ in FORMATS:
+        body = in_format(given, format_)
+
+        result = rewrite(body, format_, limit)
+
+        assert check(result.body, format_) == ()
+        before = [part for part in parts_of(body, format_) if isinstance(part, ToolCall)]
+        after = [part for part in parts_of(result.body, format_) if isinstance(part, ToolCall)]
+        assert after in (before, [])
+        assert all(isinstance(json.loads(call.arguments), dict) for call in after)
+
+
+# -------------------------------------------------- 12 unicode and JSON values
+
+
+@case("80-big-int-rounding.json")
+@pytest.mark.parametrize("source", FORMATS)
+@pytest.mark.parametrize("to", FORMATS)
+def test_digits_survive_reading_cutting_and_building(source: str, to: str) -> None:
+    """Numbers in arguments keep every digit through read, rewrite and build."""
+    huge = '{"n": ' + "9" * 5_000 + "}"
+    for arguments in (case_input("80-big-int-rounding.json")["args"], huge):
+        call = ToolCall("c1", "look", arguments)
+        messages = [
+            Message.user("go"),
+            Message.assistant(call),
+            Message.tool("c1", "row\n" * 2_000),
+            Message.user("next"),
+        ]
+        body = build(messages, source, surface=Surface("claude-opus-4-5"))
+
+        limit = total(body, source) - 100
+        cut = rewrite(body, source, limit, target_tokens=limit)
+        converted = build(read(cut.body, source).messages, to, surface=Surface("claude-opus-4-5"))
+
+        assert cut.outcome.status == "fits"
+        assert [p for p in parts_of(converted, to) if isinstance(p, ToolCall)] == [call]
+
+
+@case("81-empty-arguments-string.json")
+def test_calls_without_arguments_carry_an_object_when_converted() -> None:
+    """Empty and null arguments become an object; as they came they stay."""
+    given = case_input("81-empty-arguments-string.json")["messages"]
+    body = body_of(given, "openai-chat")
+
+    converted = build(
+        read(body, "openai-chat").messages, "anthropic", surface=Surface("claude-opus-4-5")
+    )
+
+    inputs = [
+        block["input"]
+        for message in messages_of(converted)
+        for block in message["content"]
+        if block["type"] == "tool_use"
+    ]
+    assert inputs == [{}, {}]
+    assert check(converted, "anthropic") == ()
+    assert rewrite(body, "openai-chat", 10_000).body is body
+
+
+# ----------------------------------------------- 13 content lost or changed
+
+
+@case("84-tool-result-image-lost.json")
+def test_images_in_results_arrive_in_chat_with_a_label() -> None:
+    """Both images come behind the tool messages, each named by its call, and survive the way back."""
+    given = case_input("84-tool-result-image-lost.json")["messages"]
+    body = body_of(given, "anthropic")
+
+    chat = build(read(body, "anthropic").messages, "openai-chat", surface=Surface("gpt-5.6"))
+
+    roles = [message["role"] for message in messages_of(chat)]
+    content = messages_of(chat)[-1]["content"]
+    assert check(chat, "openai-chat") == ()
+    assert roles == ["user", "assistant", "tool", "tool", "user"]
+    assert [block["type"] for block in content] == [
+        "text",
+        "image_url",
+        "text",
+        "image_url",
+        "text",
+    ]
+    assert "s1" in content[0]["text"]
+    assert "s2" in content[2]["text"]
+    back = build(
+        read(chat, "openai-chat").messages, "anthropic", surface=Surface("claude-opus-4-5")
+    )
+    assert sum(isinstance(part, Media) for part in parts_of(back, "anthropic")) == 2
+
+
+@case("85-empty-text-blocks.json")
+def test_empty_blocks_are_mended_or_passed_on() -> None:
+    """With repair the history is valid and alternates; without, it goes out as it came."""
+    body = body_of(case_input("85-empty-text-blocks.json")["messages"], "anthropic")
+
+    mended = rewrite(body, "anthropic", 10_000)
+
+    roles = [message["role"] for message in messages_of(mended.body)]
+    assert check(mended.body, "anthropic") == ()
+    assert roles == ["user", "assistant", "user", "assistant", "user"]
+    assert rewrite(body, "anthropic", 10_000, repair=False).body is body
+
+
+@case("85-empty-text-blocks.json")
+def test_what_is_built_has_no_empty_text() -> None:
+    """A body that we build from a history with empty texts has none."""
+    body = body_of(case_input("85-empty-text-blocks.json")["messages"], "anthropic")
+
+    built = build(read(body, "anthropic").messages, "anthropic", surface=Surface("claude-opus-4-5"))
+
+    assert check(built, "anthropic") == ()
+
+
+# --------------------------------------------------------------- completeness
+
+
+def test_every_case_in_scope_has_a_test() -> None:
+    """No case is forgotten, and none is listed that is not there."""
+    assert set(TESTED) == in_scope()
+
+
+@pytest.mark.parametrize("name", sorted(in_scope()))
+def test_every_case_that_was_valid_stays_valid(name: str) -> None:
+    """A case that is valid on arrival is valid at every limit, in its formats."""
+    given = case_input(name).get("messages")
+    if given is None or not cases()[name].get("pre_valid"):
+        return
+    wire = cases()[name]["wire"]
+    for format_ in FORMATS if wire == "any" else (wire,):
+        body = in_format(given, format_) if wire == "any" else body_of(given, format_)
+        for limit in (50, 200, 1_000, 5_000, 30_000):
+            assert check(rewrite(body, format_, limit).body, format_) == ()
