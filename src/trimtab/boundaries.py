@@ -13,7 +13,7 @@ The law of this file: no cut that it allows parts a call from its result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trimtab.constraints import UNCONSTRAINED, Constraints
@@ -271,11 +271,17 @@ def protected_pieces(
         The reason by the place of the piece; no entry for what may go.
     """
     reasons: dict[int, str] = {}
-
-    def keep(place: int, reason: str) -> None:
+    for place, reason in (
+        *_user_words(messages, boundaries),
+        *_named_messages(messages, boundaries, constraints, protect),
+        *_exchanges_under_way(boundaries),
+    ):
         for other in boundaries.atoms[boundaries.pieces[place].atom].pieces:
             reasons.setdefault(other, reason)
+    return reasons
 
+
+def _user_words(messages: Sequence[Message], boundaries: Boundaries) -> Iterator[tuple[int, str]]:
     starts = set(round_starts(messages))
     words = [
         place
@@ -283,19 +289,30 @@ def protected_pieces(
         if piece.ref.message in starts and not piece.is_result
     ]
     if words:
-        keep(words[0], "first user message")
-        keep(words[-1], "newest user message")
-    newest = boundaries.newest_exchange()
+        yield words[0], "first user message"
+        yield words[-1], "newest user message"
+
+
+def _named_messages(
+    messages: Sequence[Message],
+    boundaries: Boundaries,
+    constraints: Constraints,
+    protect: Callable[[Message], bool] | None,
+) -> Iterator[tuple[int, str]]:
     for place, piece in enumerate(boundaries.pieces):
         message = messages[piece.ref.message]
         if message.role in ("system", "developer"):
-            keep(place, f"{message.role} message")
+            yield place, f"{message.role} message"
         elif piece.ref.message in constraints.frozen:
-            keep(place, "holds something that is not understood")
-        elif piece.atom == newest:
-            keep(place, "newest exchange")
-        elif boundaries.atoms[piece.atom].is_pending:
-            keep(place, "a call waits for its result")
+            yield place, "holds something that is not understood"
         elif protect is not None and protect(message):
-            keep(place, "named by protect")
-    return reasons
+            yield place, "named by protect"
+
+
+def _exchanges_under_way(boundaries: Boundaries) -> Iterator[tuple[int, str]]:
+    newest = boundaries.newest_exchange()
+    for place, piece in enumerate(boundaries.pieces):
+        if piece.atom == newest:
+            yield place, "newest exchange"
+        elif boundaries.atoms[piece.atom].is_pending:
+            yield place, "a call waits for its result"

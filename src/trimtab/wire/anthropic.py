@@ -34,13 +34,25 @@ from trimtab.plan import Forbidden, Plan
 from trimtab.wire.anthropic_rules import RULES, check_messages
 from trimtab.wire.claude_models import claude_model
 from trimtab.wire.claude_thinking import complete_thinking, follow_system_messages
-from trimtab.wire.format import Format, Outline, Setup, append_element, element_spans, opaque
+from trimtab.wire.format import (
+    Format,
+    Outline,
+    Setup,
+    append_element,
+    element_keys,
+    element_spans,
+    opaque,
+    put_member,
+)
 from trimtab.wire.json_spans import (
     Path,
     Span,
     Splice,
     array_spans,
     dump,
+    encode_json_text,
+    has_key,
+    is_json,
     load,
     load_text,
     locate,
@@ -67,11 +79,16 @@ _WHOLE = frozenset(("search_result", "server_tool_use", "mcp_tool_use", "contain
 
 
 class _Outlined(msgspec.Struct):
-    """A block, as far as an outline needs it."""
+    """A block, as far as an outline needs it: ids, and that all else is of the right type."""
 
     type: str
     id: str = ""
     tool_use_id: str = ""
+    text: str = ""
+    thinking: str = ""
+    signature: str = ""
+    data: str = ""
+    name: str = ""
 
 
 class _OutlinedMessage(msgspec.Struct):
@@ -96,9 +113,11 @@ class _Block(msgspec.Struct):
     source: dict[str, Any] = {}
 
 
+_WORDS = ("text", "thinking", "signature", "data", "id", "name", "tool_use_id")
+"""Keys of a block that hold strings, whatever its type."""
+
 _history = msgspec.json.Decoder(list[_OutlinedMessage])
 _message = msgspec.json.Decoder(_OutlinedMessage)
-_blocks = msgspec.json.Decoder(list[Raw])
 _block = msgspec.json.Decoder(_Block)
 
 
@@ -129,9 +148,9 @@ class Anthropic(Format):
             return 0
         if "system" in members or "anthropic_version" in members:
             return 90
-        if b'"input_schema"' in members.get("tools", b""):
+        if "input_schema" in element_keys(members.get("tools", b"")):
             return 90
-        if any(mark in body for mark in (b'"tool_use_id"', b'"tool_use"', b'"redacted_thinking"')):
+        if has_key(body, "tool_use_id") or b'"redacted_thinking"' in body:
             return 80
         if claude_model(load_text(members.get("model", b'""'))) is not None:
             return 60
@@ -146,6 +165,8 @@ class Anthropic(Format):
 
     def parts(self, message: bytes) -> tuple[Part, ...]:
         content = _content(message)
+        if content is None:
+            return (opaque("?", message),)
         if isinstance(content, str):
             return (Text(content),)
         return tuple(_part(raw) for raw in content)
@@ -175,14 +196,14 @@ class Anthropic(Format):
 
     # -------------------------------------------------------------- writing
 
-    def part_path(self, message: bytes, part: int) -> Path:  # noqa: ARG002 - the same for all messages
-        return ("content", part)
+    def part_path(self, message: bytes, part: int) -> Path:
+        return ("content",) if _has_string_content(message) else ("content", part)
 
     def text_path(self, message: bytes, part: int) -> Path:
         return ("content",) if _has_string_content(message) else ("content", part, "text")
 
     def arguments_splice(self, message: bytes, part: int, arguments: str) -> Splice:
-        return (*locate(message, ("content", part, "input")), arguments.encode())
+        return put_member(message, ("content", part, "input"), encode_json_text(arguments))
 
     def result_path(self, message: bytes, part: int) -> Path:  # noqa: ARG002 - the same for all messages
         return ("content", part, "content")
@@ -192,7 +213,9 @@ class Anthropic(Format):
 
     def encode(self, message: Message, cache_marker: bytes | None = None) -> list[bytes]:
         blocks = [dump(block) for part in message.parts if (block := _encode_part(part))]
-        if cache_marker and blocks:
+        if not blocks:
+            return []
+        if cache_marker:
             blocks[-1] = blocks[-1][:-1] + b',"cache_control":' + cache_marker + b"}"
         role = "user" if message.role in ("user", "tool") else message.role
         content = b"[" + b",".join(blocks) + b"]"
@@ -285,7 +308,13 @@ def _outline_loose(message: bytes) -> Outline:
         return _outline(value["role"], content)
     if not isinstance(content, list):
         return Outline(_role(value["role"]), is_understood=False)
-    return _outline(value["role"], [_outlined(block) for block in content])
+    outline = _outline(value["role"], [_outlined(block) for block in content])
+    return outline if all(map(_has_words, content)) else outline._replace(is_understood=False)
+
+
+def _has_words(block: object) -> bool:
+    """Whether what must be a string in a block is one."""
+    return isinstance(block, dict) and all(isinstance(block.get(key, ""), str) for key in _WORDS)
 
 
 def _outlined(block: object) -> _Outlined:
@@ -310,19 +339,19 @@ def _leaves_whole(kind: str) -> bool:
     return kind in _WHOLE or kind.endswith("_tool_result")
 
 
-def _content(message: bytes) -> str | list[bytes]:
-    """The content of a message: its words, or the bytes of its blocks; nothing raises."""
+def _content(message: bytes) -> str | list[bytes] | None:
+    """The content of a message: its words, or the bytes of its blocks; None where it has neither."""
     try:
         members = object_spans(message)
         start, stop = members["content"]
     except (MalformedBodyError, KeyError):
-        return [message]
+        return None
     raw = message[start:stop]
     if raw[:1] == b'"':
         return load_text(raw)
     if raw[:1] == b"[":
         return [raw[low:high] for low, high in array_spans(raw)]
-    return [message]
+    return None
 
 
 def _has_string_content(message: bytes) -> bool:
@@ -348,11 +377,12 @@ def _part(raw: bytes) -> Part:
                 block.tool_use_id, _result_content(block.content), is_error=bool(block.is_error)
             )
         case "image" | "document":
-            return _media("image" if block.type == "image" else "document", block.source)
+            kind: MediaKind = "image" if block.type == "image" else "document"
+            return _media(kind, block.source) or opaque(kind, raw)
         case "compaction" if block.content == "":
             return Text("")  # refused like any empty text (A-compaction-empty)
-        case kind:
-            return opaque(kind, raw)
+        case unknown:
+            return opaque(unknown, raw)
 
 
 def _decode_block(raw: bytes) -> _Block | None:
@@ -370,14 +400,9 @@ def _decode_loosely(raw: bytes) -> _Block | None:
         return None
     if not isinstance(value, dict) or not isinstance(value.get("type"), str):
         return None
-    words = {
-        key: value[key]
-        for key in ("text", "thinking", "signature", "data", "id", "name", "tool_use_id")
-        if key in value
-    }
-    if not all(isinstance(word, str) for word in words.values()):
+    if not _has_words(value):
         return None
-    block = _Block(value["type"], **words)
+    block = _Block(value["type"], **{key: value[key] for key in _WORDS if key in value})
     if "input" in spans:
         block.input = Raw(raw[slice(*spans["input"])])
     content = value.get("content")
@@ -407,14 +432,15 @@ def _result_block(raw: bytes) -> ResultContent:
     return opaque(type(part).__name__, raw)
 
 
-def _media(kind: MediaKind, source: Mapping[str, Any]) -> Part:
+def _media(kind: MediaKind, source: Mapping[str, Any]) -> Media | None:
+    """Decode the source of an image or a document; None where it is nothing known."""
     where = source.get("url") or source.get("file_id") or ""
     data = source.get("data") or ""
     media_type = source.get("media_type") or ""
     if not all(isinstance(word, str) for word in (where, data, media_type)):
-        return opaque(kind, dump({"type": kind, "source": source}))
+        return None
     if source.get("type") in ("text", "content"):  # a document in words
-        return opaque(kind, dump({"type": kind, "source": source}))
+        return None
     width, height = image_size(data) if kind == "image" and data else (0, 0)
     pages = document_pages(data) if kind == "document" and data else 0
     return Media(
@@ -447,8 +473,8 @@ def _tool(raw: bytes) -> Tool:
         return Tool("", text)
     name = value.get("name") or value.get("type") or ""
     description = value.get("description") or ""
-    schema = raw[slice(*spans["input_schema"])].decode() if "input_schema" in spans else ""
-    return Tool(str(name), text, str(description), schema)
+    schema = raw[slice(*spans["input_schema"])] if "input_schema" in spans else b""
+    return Tool(str(name), text, str(description), schema.decode("utf-8", "replace"))
 
 
 def _output_schema(raw: bytes | None) -> str:
@@ -594,27 +620,22 @@ def _encode_media(media: Media) -> Json:
 
 def _arguments_object(arguments: str) -> bytes:
     """Make a JSON object of arguments that may be none: ``input`` must be an object."""
-    raw = arguments.strip().encode("utf-8", "replace")
+    raw = encode_json_text(arguments.strip())
     if raw in (b"", b"null"):
         return b"{}"
-    try:
-        object_spans(raw)
-    except MalformedBodyError:
-        try:
-            load(raw)
-        except MalformedBodyError:
-            return dump({"text": arguments})
-        return b'{"value":' + raw + b"}"
-    return raw
+    if not is_json(raw):
+        return dump({"text": arguments})
+    return raw if raw.startswith(b"{") else b'{"value":' + raw + b"}"
 
 
 def _encode_tool(tool: Tool) -> Any:  # noqa: ANN401 - JSON, raw or not
-    if tool.json and b'"input_schema"' in tool.json.encode():
-        return Raw(tool.json.encode())
+    keys = element_keys(b"[" + encode_json_text(tool.json) + b"]")
+    if "input_schema" in keys or {"type", "name"} <= keys:  # the latter: Anthropic's own tools
+        return Raw(encode_json_text(tool.json))
     encoded: Json = {"name": tool.name}
     if tool.description:
         encoded["description"] = tool.description
-    encoded["input_schema"] = Raw(tool.schema.encode() or b'{"type":"object"}')
+    encoded["input_schema"] = Raw(encode_json_text(tool.schema) or b'{"type":"object"}')
     return encoded
 
 

@@ -570,7 +570,7 @@ class _Walk:
 
     def _prefill(self, content: Any, path: str) -> None:  # noqa: ANN401 - JSON
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
-        kinds = [block.get("type") for block in blocks if isinstance(block, dict)]
+        kinds = [block.get("type") if isinstance(block, dict) else None for block in blocks]
         if not kinds or kinds[-1] != "text" or "server_tool_use" in kinds:
             return  # a call that A2 has named, or a paused turn, sent back as it came (A18)
         text = blocks[-1].get("text")

@@ -47,7 +47,7 @@ def follow_system_messages(plan: Plan, request: Request) -> Plan:
             fillers.append(
                 Fold((), slot.source + 1, filler, "a system message needs an answer behind it")
             )
-    return plan + Plan(tuple(fillers))
+    return Plan(tuple(fillers)) + plan  # in front of what else was made for the same place
 
 
 _Thought: TypeAlias = tuple[int, tuple[int, ...]]
@@ -110,7 +110,8 @@ def _unbind(
             "thinking in the open tool loop is bound to what would be edited, "
             f"and the header that lets the provider drop it ({_BINDING_BETA}) cannot be set"
         )
-    binding = {**(thinking.get("block_binding") or {}), "prefix_mismatch_behavior": "drop_block"}
+    own = thinking.get("block_binding")
+    binding = {**(own if isinstance(own, dict) else {}), "prefix_mismatch_behavior": "drop_block"}
     edit = EnvelopeEdit(
         ("thinking",),
         dump({**thinking, "block_binding": binding}).decode(),

@@ -15,7 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from trimtab.messages import Media, Opaque, ResultContent, Role, Text, ToolCall, ToolResult
+from trimtab.errors import MalformedBodyError
+from trimtab.messages import Opaque, ResultContent, Role, Text, ToolCall, ToolResult
 from trimtab.wire.json_spans import (
     Path,
     Span,
@@ -25,6 +26,7 @@ from trimtab.wire.json_spans import (
     dump,
     insert_element,
     locate,
+    object_spans,
 )
 
 if TYPE_CHECKING:
@@ -191,7 +193,10 @@ class Format(ABC):
         by_array: dict[Path, list[int]] = {}
         for place in dropped:
             *array, element = self.part_path(message, place)
-            by_array.setdefault(tuple(array), []).append(int(element))
+            if isinstance(element, str):  # the whole content; something else is about to join it
+                splices.append((*locate(message, (*array, element)), b"[]"))
+            else:
+                by_array.setdefault(tuple(array), []).append(element)
         for array_path, gone in by_array.items():
             array_span, elements = element_spans(message, array_path)
             splices += drop_elements(array_span, elements, gone)
@@ -227,23 +232,56 @@ def replace_result(
     encode: Callable[[ResultContent], Mapping[str, object]],
 ) -> list[Splice]:
     """Say what to splice so that a tool result has other content; equal blocks keep their bytes."""
-    span = locate(message, path)
-    if message[span[0] : span[0] + 1] != b"[":
-        return [(*span, dump(new.text))]
-    _, elements = element_spans(message, path)
-    if len(elements) == len(new.content):
+    if not new.content or first_byte(message, path) != b"[":
+        return [put_member(message, path, _encode_content(new.content, encode))]
+    span, elements = element_spans(message, path)
+    if len(elements) == len(new.content) == len(old.content):
         return [
             (*locate(message, (*path, place, "text")), dump(block.text))
+            if isinstance(block, Text) and isinstance(before, Text)
+            else (*elements[place], dump(encode(block)))
             for place, (block, before) in enumerate(zip(new.content, old.content, strict=True))
-            if block != before and isinstance(block, Text)
+            if block != before
         ]
-    blocks = [
-        message[slice(*elements[old.content.index(block)])]
-        if block in old.content
-        else dump(encode(block))
-        for block in new.content
-    ]
+    unused = list(zip(old.content, elements, strict=True))
+    blocks: list[bytes] = []
+    for block in new.content:
+        kept = next((pair for pair in unused if pair[0] == block), None)
+        if kept is None:
+            blocks.append(dump(encode(block)))
+        else:
+            unused.remove(kept)
+            blocks.append(message[slice(*kept[1])])
     return [(*span, b"[" + b",".join(blocks) + b"]")]
+
+
+def _encode_content(
+    content: Sequence[ResultContent], encode: Callable[[ResultContent], Mapping[str, object]]
+) -> bytes:
+    """Encode the content of a tool result: a string, where words are all it holds."""
+    words = [block.text for block in content if isinstance(block, Text)]
+    if len(words) == len(content):
+        return dump("\n".join(words))
+    return dump([encode(block) for block in content])
+
+
+def first_byte(message: bytes, path: Path) -> bytes:
+    """The byte that tells what kind of value a path leads to; none where it leads nowhere."""
+    try:
+        start, _ = locate(message, path)
+    except MalformedBodyError:
+        return b""
+    return message[start : start + 1]
+
+
+def put_member(message: bytes, path: Path, new: bytes) -> Splice:
+    """Say what to splice so that an object inside a message has a member, a path's last key."""
+    start, stop = locate(message, path[:-1])
+    members = object_spans(message[start:stop])
+    if path[-1] in members:
+        return (*locate(message, path), new)
+    spans = [(start + low, start + high) for low, high in members.values()]
+    return insert_element((start, stop), spans, dump(path[-1]) + b":" + new)
 
 
 def append_element(message: bytes, path: Path, new: bytes) -> bytes:
@@ -253,11 +291,15 @@ def append_element(message: bytes, path: Path, new: bytes) -> bytes:
     return message[:start] + put + message[stop:]
 
 
+def element_keys(array: bytes) -> frozenset[str]:
+    """The keys of all objects in a JSON array; none where it is no array of objects."""
+    try:
+        elements = [array[low:high] for low, high in array_spans(array)]
+        return frozenset(key for element in elements for key in object_spans(element))
+    except MalformedBodyError:
+        return frozenset()
+
+
 def opaque(kind: str, raw: bytes) -> Opaque:
     """Hold something that is not understood, whole."""
     return Opaque(kind, raw.decode("utf-8", "surrogateescape"))
-
-
-def is_empty_media(block: object) -> bool:
-    """Whether a media part carries neither payload nor place."""
-    return isinstance(block, Media) and not (block.data or block.location)

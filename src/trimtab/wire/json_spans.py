@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from json.decoder import JSONDecodeError, JSONDecoder
 from typing import Any, TypeAlias
 
@@ -28,9 +28,13 @@ __all__ = [
     "Splice",
     "array_spans",
     "drop_elements",
+    "drop_members",
     "dump",
+    "encode_json_text",
     "find_history",
+    "has_key",
     "insert_element",
+    "is_json",
     "load",
     "load_text",
     "locate",
@@ -67,6 +71,13 @@ def _keep_digits(digits: str) -> int | float:
 
 
 _READER = JSONDecoder(parse_int=_keep_digits)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+_STRICT = JSONDecoder(parse_int=_nothing, parse_float=_nothing, parse_constant=_refuse)
 
 
 # --------------------------------------------------------------------- spans
@@ -314,6 +325,18 @@ def _step(text: bytes, position: int, mark: bytes) -> int:
     return position + 1 if text[position : position + 1] == mark else -1
 
 
+def has_key(text: bytes, key: str) -> bool:
+    """Whether some object in a JSON text has a key, however deep."""
+    quoted = json.dumps(key).encode()
+    start = text.find(quoted)
+    while start >= 0:
+        stop = start + len(quoted)
+        if _step(text, stop, b":") >= 0:
+            return True
+        start = text.find(quoted, stop)
+    return False
+
+
 # -------------------------------------------------------------------- values
 
 
@@ -337,6 +360,20 @@ def load(text: bytes) -> Any:  # noqa: ANN401 - JSON is whatever it is
         raise _malformed(error.msg, place, text.decode("latin-1")) from None
     except RecursionError:
         raise MalformedBodyError("nested too deeply to be read", offset=0) from None
+
+
+def encode_json_text(text: str) -> bytes:
+    """Encode text that is JSON already; a lone surrogate in it becomes the escape that it stands for."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def is_json(text: bytes) -> bool:
+    """Whether a text is JSON as the standard has it, in which there is no NaN and no Infinity."""
+    try:
+        _STRICT.decode(text.decode("latin-1"))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def load_text(text: bytes) -> str:
@@ -426,6 +463,24 @@ def drop_elements(array: Span, elements: Sequence[Span], gone: Iterable[int]) ->
         else:
             splices.append((elements[place - 1][1], elements[place][1], b""))
     return splices
+
+
+def drop_members(text: bytes, gone: Container[str]) -> list[Splice]:
+    """Say what to cut so that some members leave an object and the others keep their bytes.
+
+    Args:
+        text: JSON text of the object.
+        gone: Keys of those that leave.
+    """
+    spans = object_spans(text)
+    start = position = text.index(b"{")
+    members: list[Span] = []
+    for _, stop in spans.values():
+        # A member that a later one of its name hides counts as part of what follows it.
+        members.append((text.index(b'"', position), stop))
+        position = stop
+    whole = (start, text.rindex(b"}") + 1)
+    return drop_elements(whole, members, [n for n, key in enumerate(spans) if key in gone])
 
 
 def insert_element(array: Span, elements: Sequence[Span], new: bytes) -> Splice:

@@ -1,14 +1,11 @@
-"""What a media payload says about itself: pixels and pages. Payloads are never decoded whole."""
+"""What a media payload says about itself: pixels and pages."""
 
 from __future__ import annotations
 
 import base64
-import binascii
 import io
 import re
 import struct
-
-import imagesize
 
 __all__ = ["data_url", "document_pages", "image_size"]
 
@@ -22,10 +19,12 @@ _DATA_URL = re.compile(r"data:([^;,]*)(?:;[^;,]*)*;base64,")
 
 def image_size(data: str) -> tuple[int, int]:
     """Read width and height from the front of a base64 payload; (0, 0) where they are not found."""
+    import imagesize  # noqa: PLC0415 - it brings an HTTP client along, which only images need
+
     try:
         head = base64.b64decode(data[:_HEADER_CHARS], validate=False)
-        width, height = imagesize.get(io.BytesIO(head))
-    except (ValueError, struct.error, binascii.Error):
+        width, height = map(int, imagesize.get(io.BytesIO(head)))  # an SVG has fractions
+    except (ValueError, OverflowError, struct.error):
         return (0, 0)
     return (width, height) if width > 0 and height > 0 else (0, 0)
 
@@ -34,7 +33,7 @@ def document_pages(data: str) -> int:
     """Count the pages of a base64 PDF as far as its text shows them; 0 where it does not."""
     try:
         return len(_PAGE.findall(base64.b64decode(data, validate=False)))
-    except (ValueError, binascii.Error):
+    except ValueError:
         return 0
 
 

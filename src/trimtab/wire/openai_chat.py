@@ -32,13 +32,26 @@ from trimtab.messages import (
 )
 from trimtab.plan import Forbidden, Plan
 from trimtab.wire.claude_models import claude_model
-from trimtab.wire.format import Format, Outline, Setup, append_element, element_spans, opaque
+from trimtab.wire.format import (
+    Format,
+    Outline,
+    Setup,
+    append_element,
+    element_keys,
+    element_spans,
+    first_byte,
+    opaque,
+    put_member,
+)
 from trimtab.wire.json_spans import (
     Path,
     Span,
     Splice,
     array_spans,
+    drop_members,
     dump,
+    encode_json_text,
+    has_key,
     load,
     load_text,
     locate,
@@ -62,21 +75,39 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
 }
 
-_CONTENT_KINDS = frozenset(("text", "image_url", "input_audio", "file", "refusal"))
-"""Content parts that are understood; others are kept whole."""
+_KNOWN_PARTS = frozenset(("text", "refusal", "image_url", "input_audio", "file"))
+"""Content parts that are understood. Each holds what it is about under its own type as key."""
 
 
 # ------------------------------------------------------------------ decoding
 
 
+class _Named(msgspec.Struct):
+    name: str
+
+
 class _OutlinedCall(msgspec.Struct):
-    id: str = ""
+    """A call, as far as an outline needs it."""
+
+    id: str
+    function: _Named | None = None
+    custom: _Named | None = None
+
+
+class _OutlinedPart(msgspec.Struct):
+    """A part of a content list: only whether it is of a known type and shape."""
+
+    type: str
+    text: str | None = None
+    refusal: str | None = None
+    image_url: str | dict[str, Raw] | None = None
+    input_audio: dict[str, Raw] | None = None
+    file: dict[str, Raw] | None = None
 
 
 class _OutlinedMessage(msgspec.Struct):
-    """A message, as far as an outline needs it; content is not even looked at."""
-
     role: str
+    content: str | list[_OutlinedPart] | None = None
     tool_calls: list[_OutlinedCall] | None = None
     tool_call_id: str | None = None
 
@@ -101,9 +132,11 @@ class OpenAIChat(Format):
     def recognises(self, body: bytes, members: Mapping[str, bytes]) -> int:
         if "messages" not in members:
             return 0
-        if "max_completion_tokens" in members or b'"function"' in members.get("tools", b""):
+        if "max_completion_tokens" in members or "function" in element_keys(
+            members.get("tools", b"")
+        ):
             return 95
-        if any(mark in body for mark in (b'"tool_call_id"', b'"tool_calls"', b'"image_url"')):
+        if any(has_key(body, key) for key in ("tool_call_id", "tool_calls", "image_url")):
             return 85
         if re.search(rb'"role"\s*:\s*"(?:developer|tool)"', body):
             return 85
@@ -121,21 +154,9 @@ class OpenAIChat(Format):
 
     def parts(self, message: bytes) -> tuple[Part, ...]:
         try:
-            spans = object_spans(message)
+            return _parts(message)
         except MalformedBodyError:
             return (opaque("?", message),)
-        raw = {key: message[low:high] for key, (low, high) in spans.items()}
-        role = load_text(raw.get("role", b'""'))
-        if role == "tool":
-            return (_tool_result(raw),)
-        if role not in _ROLES:
-            return (opaque(role, message),)
-        return (
-            *_reasoning(raw.get("reasoning_content")),
-            *_content(raw.get("content")),
-            *_refusal(raw.get("refusal")),
-            *(_call(call) for call in _array(raw.get("tool_calls"))),
-        )
 
     def surface(self, members: Mapping[str, bytes]) -> Surface:
         schema = members.get("response_format", b"null")
@@ -172,8 +193,14 @@ class OpenAIChat(Format):
         return (*path, "refusal" if kind == "refusal" else "text")
 
     def arguments_splice(self, message: bytes, part: int, arguments: str) -> Splice:
-        path = (*self.part_path(message, part), "function", "arguments")
-        return (*locate(message, path), dump(arguments))
+        call = self.part_path(message, part)
+        if first_byte(message, (*call, "function")) != b"{":
+            return put_member(message, (*call, "custom", "input"), _as_string(arguments))
+        path = (*call, "function", "arguments")
+        is_text = first_byte(message, path) != b"{"  # some clients send the object itself
+        return put_member(
+            message, path, dump(arguments) if is_text else encode_json_text(arguments)
+        )
 
     def result_path(self, message: bytes, part: int) -> Path:  # noqa: ARG002 - a tool message has one result
         return ("content",)
@@ -181,28 +208,47 @@ class OpenAIChat(Format):
     def encode_block(self, block: ResultContent) -> Json:
         return {"type": "text", "text": _as_text(block)}
 
+    def edit_message(
+        self,
+        message: bytes,
+        parts: Sequence[Part],
+        dropped: frozenset[int],
+        replaced: Mapping[int, Part],
+    ) -> list[Splice]:
+        members = [path[0] if path else "" for path in _part_paths(message)]
+        staying = {key for place, key in enumerate(members) if place not in dropped}
+        emptied = {str(members[place]) for place in dropped} - staying
+        whole = frozenset(place for place in dropped if members[place] in emptied)
+        splices = super().edit_message(message, parts, dropped - whole, replaced)
+        if "content" in emptied:
+            blank = b"null" if staying & {"tool_calls", "refusal"} else b'""'  # as C4 has it
+            splices.append((*locate(message, ("content",)), blank))
+        return splices + drop_members(message, emptied - {"content"})
+
     def encode(self, message: Message, cache_marker: bytes | None = None) -> list[bytes]:
-        encoded = _encode(message)
-        if cache_marker and encoded and isinstance(encoded[-1].get("content"), str):
-            text = {
-                "type": "text",
-                "text": encoded[-1]["content"],
-                "cache_control": Raw(cache_marker),
-            }
-            encoded[-1]["content"] = [text]
+        encoded = _encode_history([message])
+        if cache_marker and encoded and encoded[-1].get("content"):
+            content = encoded[-1]["content"]
+            blocks: list[Json] = (
+                [{"type": "text", "text": content}] if isinstance(content, str) else content
+            )
+            blocks[-1]["cache_control"] = Raw(cache_marker)
+            encoded[-1]["content"] = blocks
         return [dump(item) for item in encoded]
 
     def append_text(self, message: bytes, text: str, cache_marker: bytes | None = None) -> bytes:
         start, stop = locate(message, ("content",))
+        block: Json = {"type": "text", "text": text}
+        if cache_marker:
+            block["cache_control"] = Raw(cache_marker)
         if message[start : start + 1] == b"[":
-            block: Json = {"type": "text", "text": text}
-            if cache_marker:
-                block["cache_control"] = Raw(cache_marker)
             return append_element(message, ("content",), dump(block))
-        # Many servers take strings alone, so a string stays one.
         own = load(message[start:stop])
-        joined = f"{own}\n\n{text}" if isinstance(own, str) and own else text
-        return splice(message, [(start, stop, dump(joined))])
+        if cache_marker and own:  # whoever takes the marker takes parts
+            before = b'{"type":"text","text":' + message[start:stop] + b"}"
+            return splice(message, [(start, stop, b"[" + before + b"," + dump(block) + b"]")])
+        # Many servers take strings alone, so a string stays one.
+        return splice(message, [(start, stop, dump(f"{own}\n\n{text}" if own else text))])
 
     def cache_markers(self, message: bytes) -> list[bytes]:
         # Not of OpenAI's making: routers take them for Claude models.
@@ -213,7 +259,8 @@ class OpenAIChat(Format):
             return []
         blocks = [message[low:high] for low, high in element_spans(message, ("content",))[1]]
         spans = [(block, object_spans(block).get("cache_control")) for block in blocks]
-        return [block[slice(*span)] for block, span in spans if span]
+        markers = [block[slice(*span)] for block, span in spans if span]
+        return [marker for marker in markers if marker != b"null"]
 
     def body(self, messages: Sequence[Message], setup: Setup) -> Json:
         surface = setup.surface
@@ -221,7 +268,7 @@ class OpenAIChat(Format):
         body: Json = {
             "model": surface.model,
             "max_completion_tokens": setup.max_tokens,
-            "messages": [item for message in (*history, *messages) for item in _encode(message)],
+            "messages": _encode_history([*history, *messages]),
         }
         if surface.tools:
             body["tools"] = [_encode_tool(tool) for tool in surface.tools]
@@ -246,13 +293,20 @@ class OpenAIChat(Format):
 
 
 def _outline(message: _OutlinedMessage) -> Outline:
-    role = _ROLES.get(message.role)
+    role, content, calls = _ROLES.get(message.role), message.content, message.tool_calls or []
     if role is None:
         return Outline("user", is_understood=False)
-    calls = tuple([call.id for call in message.tool_calls]) if message.tool_calls else ()
-    if role != "tool":
-        return Outline(role, calls)
-    return Outline(role, calls, (message.tool_call_id or "",), has_own_words=False)
+    is_understood = all(call.function or call.custom for call in calls) and (
+        not isinstance(content, list) or all(map(_is_known, content))
+    )
+    if role == "tool":
+        results = (message.tool_call_id or "",)
+        return Outline(role, (), results, has_own_words=False, is_understood=is_understood)
+    return Outline(role, tuple([call.id for call in calls]), is_understood=is_understood)
+
+
+def _is_known(part: _OutlinedPart) -> bool:
+    return part.type in _KNOWN_PARTS and getattr(part, part.type) is not None
 
 
 def _outline_alone(message: bytes) -> Outline:
@@ -260,21 +314,45 @@ def _outline_alone(message: bytes) -> Outline:
     try:
         return _outline(_message.decode(message))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        pass
+        return _outline_loose(message)
+
+
+def _outline_loose(message: bytes) -> Outline:
     try:
-        value = load(message)
+        value, parts = load(message), _parts(message)
     except MalformedBodyError:
-        value = None
-    if not isinstance(value, dict) or not isinstance(value.get("role"), str):
         return Outline("user", is_understood=False)
-    calls, answered = value.get("tool_calls"), value.get("tool_call_id")
-    ids = [
-        _OutlinedCall(call["id"])
-        for call in (calls if isinstance(calls, list) else ())
+    role = _ROLES.get(str(value.get("role")))
+    if role is None:
+        return Outline("user", is_understood=False)
+    is_understood = not any(
+        isinstance(block, Opaque)
+        for part in parts
+        for block in (part.content if isinstance(part, ToolResult) else (part,))
+    )
+    results = tuple(part.call_id for part in parts if isinstance(part, ToolResult))
+    calls = value.get("tool_calls")
+    ids = tuple(
+        call["id"]
+        for call in (calls if isinstance(calls, list) and role != "tool" else ())
         if isinstance(call, dict) and isinstance(call.get("id"), str)
-    ]
-    return _outline(
-        _OutlinedMessage(value["role"], ids, answered if isinstance(answered, str) else None)
+    )
+    return Outline(role, ids, results, role != "tool", is_understood)
+
+
+def _parts(message: bytes) -> tuple[Part, ...]:
+    spans = object_spans(message)
+    raw = {key: message[low:high] for key, (low, high) in spans.items()}
+    role = _string(raw.get("role"))
+    if role == "tool":
+        return (ToolResult(_string(raw.get("tool_call_id")), _content(raw.get("content"))),)
+    if role not in _ROLES:
+        return (opaque(role or "?", message),)
+    return (
+        *_reasoning(raw.get("reasoning_content")),
+        *_content(raw.get("content")),
+        *_refusal(raw.get("refusal")),
+        *(_call(call) for call in _array(raw.get("tool_calls"))),
     )
 
 
@@ -284,15 +362,21 @@ def _array(raw: bytes | None) -> list[bytes]:
     return [raw[low:high] for low, high in array_spans(raw)]
 
 
-def _content(raw: bytes | None) -> tuple[Part, ...]:
+def _string(raw: bytes | None) -> str:
+    return load_text(raw) if raw and raw[:1] == b'"' else ""
+
+
+def _content(raw: bytes | None) -> tuple[ResultContent, ...]:
     if raw is None or raw == b"null":
         return ()
     if raw[:1] == b'"':
         return (Text(load_text(raw)),)
-    return tuple(_content_part(block) for block in _array(raw)) or (opaque("?", raw),)
+    if raw[:1] != b"[":
+        return (opaque("?", raw),)
+    return tuple(_content_part(block) for block in _array(raw))
 
 
-def _content_part(raw: bytes) -> Part:
+def _content_part(raw: bytes) -> ResultContent:
     block = load(raw)
     kind = block.get("type") if isinstance(block, dict) else None
     words = block.get(kind) if kind in ("text", "refusal") else None
@@ -325,15 +409,13 @@ def _media(kind: str, media: Mapping[str, Any]) -> Media:
 
 def _reasoning(raw: bytes | None) -> tuple[Part, ...]:
     """Reasoning that compatible servers take back in a field of its own."""
-    if raw is None or raw[:1] != b'"' or raw == b'""':
-        return ()
-    return (Thinking(load_text(raw)),)
+    text = _string(raw)
+    return (Thinking(text),) if text else ()
 
 
 def _refusal(raw: bytes | None) -> tuple[Part, ...]:
-    if raw is None or raw[:1] != b'"' or raw == b'""':
-        return ()
-    return (Text(load_text(raw)),)
+    text = _string(raw)
+    return (Text(text),) if text else ()
 
 
 def _call(raw: bytes) -> Part:
@@ -361,18 +443,17 @@ def _raw_arguments(raw: bytes) -> str:
     return raw[start:stop].decode("utf-8", "replace")
 
 
-def _tool_result(raw: Mapping[str, bytes]) -> ToolResult:
-    content = tuple(
-        part if isinstance(part, Text | Media | Opaque) else opaque("?", b"")
-        for part in _content(raw.get("content"))
-    )
-    return ToolResult(load_text(raw.get("tool_call_id", b'""')), content)
+def _as_string(arguments: str) -> bytes:
+    """What a custom tool is called with: a JSON string, and what is none becomes one."""
+    return encode_json_text(arguments) if arguments.startswith('"') else dump(arguments)
 
 
 def _part_paths(message: bytes) -> list[Path]:
     """Where each part of :meth:`OpenAIChat.parts` lies, in the same order."""
     spans = object_spans(message)
     raw = {key: message[low:high] for key, (low, high) in spans.items()}
+    if _string(raw.get("role")) == "tool":
+        return [()]
     paths: list[Path] = []
     if _reasoning(raw.get("reasoning_content")):
         paths.append(("reasoning_content",))
@@ -389,39 +470,48 @@ def _part_paths(message: bytes) -> list[Path]:
 
 def _tool(raw: bytes) -> Tool:
     text = raw.decode("utf-8", "surrogateescape")
-    value = load(raw)
+    try:
+        value = load(raw)
+    except MalformedBodyError:
+        return Tool("", text)
     if not isinstance(value, dict):
         return Tool("", text)
     inner = value.get("function")
     function = inner if isinstance(inner, dict) else value
-    schema = function.get("parameters")
+    path = ("function", "parameters") if function is inner else ("parameters",)
+    schema = raw[slice(*locate(raw, path))] if function.get("parameters") else b""
     return Tool(
         str(function.get("name") or value.get("type") or ""),
         text,
         str(function.get("description") or ""),
-        dump(schema).decode() if schema else "",
+        schema.decode("utf-8", "replace"),
     )
 
 
 # ------------------------------------------------------------------- encoding
 
 
-def _encode(message: Message) -> list[Json]:
-    """Encode one message; results and the media in them take messages of their own."""
-    results = [part for part in message.parts if isinstance(part, ToolResult)]
-    rest = [part for part in message.parts if not isinstance(part, ToolResult)]
-    encoded: list[Json] = [
-        {"role": "tool", "tool_call_id": result.call_id, "content": _result_text(result)}
-        for result in results
-    ]
-    moved = [block for result in results for block in _moved_media(result)]
-    if message.role == "assistant":
-        return [*encoded, _encode_assistant(rest)] if rest else encoded
-    content = moved + [block for part in rest if (block := _encode_content(part))]
-    if content:
-        role = "user" if message.role == "tool" else message.role
-        encoded.append({"role": role, "content": _plain(content)})
-    return encoded
+def _encode_history(messages: Sequence[Message]) -> list[Json]:
+    """Encode messages; results take one each, and the media in them one behind them all."""
+    history: list[Json] = []
+    moved: list[Json] = []  # media of the results under way
+    for message in messages:
+        results = [part for part in message.parts if isinstance(part, ToolResult)]
+        rest = [part for part in message.parts if not isinstance(part, ToolResult)]
+        if moved and not results:
+            history.append({"role": "user", "content": moved})
+            moved = []
+        for result in results:
+            text = _result_text(result)
+            history.append({"role": "tool", "tool_call_id": result.call_id, "content": text})
+            moved += _moved_media(result)
+        if message.role == "assistant":
+            history += [_encode_assistant(rest)] if rest else []
+        elif content := [block for part in rest if (block := _encode_content(part))]:
+            role = "user" if message.role == "tool" else message.role
+            history.append({"role": role, "content": _plain(moved + content)})
+            moved = []
+    return [*history, {"role": "user", "content": moved}] if moved else history
 
 
 def _plain(content: list[Json]) -> str | list[Json]:
@@ -462,7 +552,7 @@ def _encode_content(part: Part) -> Json | None:
     match part:
         case Text():
             return {"type": "text", "text": part.text} if part.text else None
-        case Media(kind="image"):
+        case Media(kind="image") if part.data or "://" in part.location:
             url = f"data:{part.media_type};base64,{part.data}" if part.data else part.location
             detail = {"detail": part.detail} if part.detail else {}
             return {"type": "image_url", "image_url": {"url": url, **detail}}
@@ -481,7 +571,7 @@ def _encode_content(part: Part) -> Json | None:
 
 
 def _encode_assistant(parts: Sequence[Part]) -> Json:
-    texts = [part.text for part in parts if isinstance(part, Text) and part.text]
+    texts = [words for part in parts if (words := _assistant_words(part))]
     calls = [
         {
             "id": part.id,
@@ -497,11 +587,24 @@ def _encode_assistant(parts: Sequence[Part]) -> Json:
     return encoded
 
 
+def _assistant_words(part: Part) -> str:
+    """What an assistant message says; it has no place for anything but words and calls."""
+    match part:
+        case Text():
+            return part.text
+        case Opaque():
+            return part.json
+        case Media():
+            return f"[{part.kind} that cannot be sent here]"
+        case _:
+            return ""
+
+
 def _encode_tool(tool: Tool) -> Any:  # noqa: ANN401 - JSON, raw or not
-    if tool.json and b'"function"' in tool.json.encode():
-        return Raw(tool.json.encode())
+    if element_keys(b"[" + encode_json_text(tool.json) + b"]") & {"function", "custom"}:
+        return Raw(encode_json_text(tool.json))
     function: Json = {"name": tool.name}
     if tool.description:
         function["description"] = tool.description
-    function["parameters"] = Raw(tool.schema.encode() or b'{"type":"object"}')
+    function["parameters"] = Raw(encode_json_text(tool.schema) or b'{"type":"object"}')
     return {"type": "function", "function": function}

@@ -35,37 +35,32 @@ def write(request: Request, plan: Plan) -> bytes:
 
 
 def _history(request: Request, plan: Plan, slots: Sequence[Slot]) -> bytes:
-    """The list of messages: runs of untouched ones are copied with whatever stands between."""
+    """The list of messages; each original keeps what stands between it and the one before."""
     body, spans = request.body, request.spans
     markers = _markers_of_removed(request, plan)
-    pieces: list[bytes] = []
-    run: tuple[int, int] | None = None  # first and last place of the run under way
-    for slot in slots:
-        if slot.is_untouched and slot.source is not None:
-            if run and slot.source == run[1] + 1:
-                run = (run[0], slot.source)
-                continue
-            pieces += _copied(body, spans, run)
-            run = (slot.source, slot.source)
-            continue
-        pieces += _copied(body, spans, run)
-        run = None
-        pieces += _encoded(request, slot, markers)
-    pieces += _copied(body, spans, run)
     start, stop = request.history_span
+    pieces: list[bytes] = []
+    for slot in slots:
+        for message in _encoded(request, slot, markers):
+            if pieces:
+                pieces.append(_between(request, slot))
+            pieces.append(message)
     lead = body[start : spans[0][0]] if spans else b"["
     trail = body[spans[-1][1] : stop] if spans else b"]"
-    return lead + b",".join(pieces) + trail
+    return lead + b"".join(pieces) + trail
 
 
-def _copied(
-    body: bytes, spans: Sequence[tuple[int, int]], run: tuple[int, int] | None
-) -> list[bytes]:
-    return [] if run is None else [body[spans[run[0]][0] : spans[run[1]][1]]]
+def _between(request: Request, slot: Slot) -> bytes:
+    """The comma in front of a message, with the whitespace around it where it is an original."""
+    if not slot.source:
+        return b","
+    return request.body[request.spans[slot.source - 1][1] : request.spans[slot.source][0]]
 
 
 def _encoded(request: Request, slot: Slot, markers: dict[int, bytes]) -> list[bytes]:
     wire_format = request.format
+    if slot.is_untouched and slot.source is not None:
+        return [request.message_bytes(slot.source)]
     if slot.source is None:
         return wire_format.encode(slot.message, markers.pop(id(slot.message), None))
     message = request.message_bytes(slot.source)
