@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -10,12 +11,10 @@ import trimtab.tokens
 import trimtab.wire
 
 
-def test_public_names_are_sorted_and_there() -> None:
-    """Each list of public names is in order and holds nothing that is missing."""
+def test_public_names_are_there_once() -> None:
+    """Each list of public names holds nothing twice and nothing that is missing."""
     for module in (trimtab, trimtab.wire, trimtab.tokens):
-        assert list(module.__all__) == sorted(
-            module.__all__, key=lambda n: (n.islower(), n.isupper() is False, n)
-        ) or (sorted(module.__all__) == sorted(set(module.__all__)))
+        assert len(set(module.__all__)) == len(module.__all__)
         assert all(hasattr(module, name) for name in module.__all__)
 
 
@@ -33,9 +32,11 @@ def test_the_public_module_holds_its_public_names_and_nothing_else() -> None:
 def test_importing_is_light() -> None:
     """No tokenizer, no command line and no network come with the import."""
     code = "import sys, trimtab; print(*sys.modules)"
+    # What measures coverage imports much itself.
+    plain = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
 
     loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=plain
     ).stdout.split()
 
     heavy = {"tiktoken", "bpe_openai", "rich", "cyclopts", "asyncio", "socket", "ssl", "logging"}

@@ -238,7 +238,7 @@ def test_a_failing_counter_is_not_hidden() -> None:
 
     session = Session(Policy(limit_tokens=100), Broken())  # type: ignore[arg-type]
 
-    with pytest.raises(TokenCountError, match="broken failed: OSError: no vocabulary"):
+    with pytest.raises(TokenCountError, match="broken failed: OSError"):
         session.rewrite(session.read(Call(body_of(loop(1)))))
 
 

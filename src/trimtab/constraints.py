@@ -31,8 +31,8 @@ class Constraints:
         frozen: Messages that stay whole and untouched: they hold something
             that is not understood.
         illegal_starts: Messages that a kept tail may not begin with.
-        open_loop_start: First message of the tool loop that the model is
-            still in; None where the last answer is complete.
+        open_loop_start: First message behind the last words that the user
+            said, where there is one: the tool loop that the model may still be in.
         binds_thinking: Whether signatures commit to the exact prefix, so that
             an edit before a thinking block breaks it.
         results_must_follow: Whether results must stand directly behind their calls.

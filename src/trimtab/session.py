@@ -176,9 +176,8 @@ class Session:
                 request.body,
             )
         after = arrived.total_tokens if body is request.body else _recount(request, body, arrived)
-        outcome = _outcome(
-            self.policy.limits(), arrived.total_tokens, after, climbed.tokens, reason
-        )
+        before, limits = arrived.total_tokens, self.policy.limits()
+        outcome = _outcome(limits, complete, before, after, climbed.tokens, reason)
         return Rewrite(
             body,
             _headers(turn.call, complete),
@@ -217,15 +216,19 @@ def _shifted(constraints: Constraints, mended: Plan, messages: Sequence[Message]
 
 def _made_worse(request: Request, body: bytes) -> str:
     """The first rule that an edited body breaks more often than the original; empty for none."""
-    before = Counter(problem.rule for problem in check(request.body, request.format.name))
     after = Counter(problem.rule for problem in check(body, request.format.name))
+    if not after:
+        return ""  # the original, which may be far larger, need not be looked at
+    before = Counter(problem.rule for problem in check(request.body, request.format.name))
     return next((rule for rule in after if after[rule] > before[rule]), "")
 
 
-def _outcome(limits: Limits, before: int, after: int, possible: int, reason: str) -> Outcome:
+def _outcome(
+    limits: Limits, plan: Plan, before: int, after: int, possible: int, reason: str
+) -> Outcome:
     limit = limits.limit_tokens
     if after <= limit:
-        status: OutcomeStatus = "untouched" if before == after else "fits"
+        status: OutcomeStatus = "fits" if plan else "untouched"
         return Outcome(status, limit, before, after)
     if reason:
         return Outcome("unmet", limit, before, after, min(possible, after), reason)

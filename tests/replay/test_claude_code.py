@@ -848,7 +848,7 @@ def test_sub_agents_without_a_name_are_told_apart_by_their_roots() -> None:
 
 
 def test_a_log_without_a_response_shows_no_request() -> None:
-    """There is nothing to replay, and the error says why."""
+    """There is nothing to read, and the error says why."""
     with pytest.raises(RequestError, match="`log` is a log of Claude Code without a response"):
         claude_code.read(log(user("u1", None, "hi")), "log")
 

@@ -51,11 +51,11 @@ def test_packed_files_are_unpacked_up_to_a_limit() -> None:
 
 
 KNOWN = "known kinds are claude-code, openai-chat-messages, request-bodies"
-HINT = "hint: a request body as it was sent can always be replayed"
+HINT = "hint: a request body as it was sent can always be read"
 
 REFUSED: list[tuple[bytes, type[RequestError], str]] = [
-    (b"", RequestError, "`x` is empty: there is nothing to replay"),
-    (b" \r\n", RequestError, "`x` is empty: there is nothing to replay"),
+    (b"", RequestError, "`x` is empty: there is nothing to read"),
+    (b" \r\n", RequestError, "`x` is empty: there is nothing to read"),
     (b"SQLite format 3\x00...", RequestError, f"`x` is a SQLite database, not JSON; {KNOWN}"),
     (b"PK\x03\x04", RequestError, f"`x` is a zip archive, not JSON; {KNOWN}"),
     (b"ab\x00cd", RequestError, f"`x` is binary, not JSON; {KNOWN}"),

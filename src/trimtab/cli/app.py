@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from cyclopts import App, CycloptsError, Parameter
+from cyclopts.validators import Number
 
 from trimtab.cli import check, compact, inspect
-from trimtab.cli.talk import NOT_FINE, USAGE, UsageError, complain
-from trimtab.errors import TrimtabError
+from trimtab.cli.source import STDIN
+from trimtab.cli.talk import FINE, INTERRUPTED, NOT_FINE, USAGE, UsageError, complain
+from trimtab.errors import MalformedBodyError, TrimtabError
 
 __all__ = ["run"]
 
@@ -20,30 +23,48 @@ app = App(
         "Keep a long agent conversation inside its model's context window.\n\n"
         "FILE is a request body (JSON), several (JSON lines), a list of chat messages, or a "
         "Claude Code session; - is standard input. A session stands for its largest request "
-        "unless --request says another.\n\n"
-        "Exit codes: 0 fine, 1 the input breaks rules or cannot fit, 2 wrong usage."
+        "unless --request says another. FILE is never changed.\n\n"
+        "Exit codes: 0 fine; 1 the input breaks rules, cannot be understood or cannot fit; "
+        "2 wrong usage."
     ),
     version_flags=["--version"],
     result_action="return_value",
+    suppress_keyboard_interrupt=False,
 )
 
-File = Annotated[str, Parameter(name="FILE", help="A file, or - for standard input.")]
-Request = Annotated[
+
+def _refuse_options(_: object, value: str | None) -> None:
+    """Refuse a file whose name looks like an option; - is no option, though cyclopts takes it so."""
+    if value is not None and value.startswith("-") and value != STDIN:
+        raise ValueError(f"There is no such option. A file of that name is ./{value}")
+
+
+File: TypeAlias = Annotated[
+    str,
+    Parameter(
+        name="FILE",
+        allow_leading_hyphen=True,
+        validator=_refuse_options,
+        help="A file, or - for standard input.",
+    ),
+]
+Request: TypeAlias = Annotated[
     int | None,
     Parameter(
         name="--request",
-        help="Which request of a session, counted from 1. Default: the largest.",
+        validator=Number(gte=1),
+        help="Which request of the file, counted from 1. Default: the largest.",
     ),
 ]
-WireFormat = Annotated[
-    str | None,
+WireFormat: TypeAlias = Annotated[
+    Literal["anthropic", "openai-chat"] | None,
+    Parameter(name="--format", help="Wire format. Default: told from the content."),
+]
+AsJson: TypeAlias = Annotated[
+    bool,
     Parameter(
-        name="--format",
-        help="Wire format: anthropic or openai-chat. Default: told from the content.",
+        name="--json", negative="", show_default=False, help="Print JSON (docs/json-output.md)."
     ),
-]
-AsJson = Annotated[
-    bool, Parameter(name="--json", negative="", help="Print JSON (docs/json-output.md).")
 ]
 
 
@@ -79,16 +100,27 @@ def _compact(
     /,
     *,
     budget: Annotated[
-        int, Parameter(name="--budget", help="Tokens that the request must not pass.")
+        int,
+        Parameter(
+            name="--budget",
+            validator=Number(gte=1),
+            help="Tokens that the request must not pass.",
+        ),
     ],
     target: Annotated[
         int | None,
-        Parameter(name="--target", help="Tokens to come down to. Default: 0.4 of the budget."),
+        Parameter(
+            name="--target",
+            validator=Number(gte=1),
+            help="Tokens to come down to. Default: 0.4 of the budget.",
+        ),
     ] = None,
     output: Annotated[
         str | None,
         Parameter(
             name=["--output", "-o"],
+            allow_leading_hyphen=True,
+            validator=_refuse_options,
             help="Write the request there; - is standard output. Default: show, write nothing.",
         ),
     ] = None,
@@ -115,20 +147,39 @@ def run(arguments: Sequence[str]) -> int:
         The exit code.
     """
     try:
+        return _run(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; what is left in the buffer goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOT_FINE
+    except OSError as error:
+        complain(f"the output cannot be written: {error.strerror}")
+        return USAGE
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
         result = app(list(arguments), exit_on_error=False, print_error=False)
-    except (CycloptsError, UsageError) as error:
-        complain(_sentence(error))
+        sys.stdout.flush()
+    except CycloptsError as error:
+        complain(str(error), "trimtab --help, or trimtab COMMAND --help, shows what there is")
+        return USAGE
+    except UsageError as error:
+        complain(str(error), error.hint)
         return USAGE
     except TrimtabError as error:
-        complain(str(error))
+        complain(*_message_and_hint(error))
         return NOT_FINE
-    except BrokenPipeError:
-        # Whoever read the output has seen enough.
-        sys.stderr.close()
+    except MemoryError:
+        complain("the file is too large for the memory of this machine")
         return NOT_FINE
-    return result if isinstance(result, int) else 0
+    return result if isinstance(result, int) else FINE
 
 
-def _sentence(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return f"{text} Try: trimtab --help" if isinstance(error, CycloptsError) else text
+def _message_and_hint(error: TrimtabError) -> tuple[str, str]:
+    message, _, hint = str(error).partition("; hint: ")
+    if not hint and isinstance(error, MalformedBodyError):
+        hint = "it must be whole JSON in UTF-8; copy or export it again"
+    return message, hint or "trimtab --help says what can be read"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.text import Text
+from rich.console import Console
 
 from trimtab.cli.source import Source, open_source
-from trimtab.cli.talk import FINE, NOT_FINE, note, out, print_json, working
-from trimtab.wire import Problem, check, format_named
+from trimtab.cli.talk import FINE, NOT_FINE, print_json, readable, say, screen, working
+from trimtab.wire import Problem, Rule, check, format_named
 
 __all__ = ["run"]
 
-_SHOWN = 20
-"""Problems shown one by one; the rest are counted."""
+_SHOWN = 5
+"""Places shown of each rule; the rest are counted."""
 
 
 def run(file: str, *, request: int | None, format: str | None, as_json: bool) -> int:  # noqa: A002 - the option's name
@@ -34,45 +34,56 @@ def run(file: str, *, request: int | None, format: str | None, as_json: bool) ->
 
 
 def _as_json(source: Source, problems: Sequence[Problem], *, valid: bool) -> dict[str, object]:
+    rules = format_named(source.format).rules
     return {
-        "format": source.format,
+        **source.as_json(),
         "valid": valid,
-        "session": source.session,
-        "request": source.request,
-        "requests": source.requests,
         "problems": [
             {
                 "rule": problem.rule,
                 "path": problem.path,
                 "message": problem.message,
+                "demands": rules[problem.rule].demands,
                 "refusal": problem.refusal,
+                "mend": rules[problem.rule].mend,
                 "unrecorded": problem.is_unrecorded,
             }
             for problem in problems
         ],
-        "notes": list(source.notes),
     }
 
 
 def _show(source: Source, problems: Sequence[Problem], broken: Sequence[Problem]) -> None:
-    for told in source.notes:
-        note(told)
-    out.print(Text(source.title, style="bold"), Text(f"as {source.format}", style="dim"))
+    console = screen()
+    source.show(console)
     rules = format_named(source.format).rules
-    for problem in problems[:_SHOWN]:
-        style = "yellow" if problem.is_unrecorded else "bold red"
-        where = problem.path or "body"
-        out.print(Text.assemble((f"  {problem.rule:<8}", style), f"{where}: {problem.message}"))
-        if problem.is_unrecorded:
-            out.print(Text("          the recording does not hold what would show it", style="dim"))
-            continue
-        if problem.refusal:
-            out.print(Text(f"          the provider says: {problem.refusal}", style="dim"))
-        out.print(Text(f"          {rules[problem.rule].mend}", style="dim"))
-    if len(problems) > _SHOWN:
-        out.print(f"  and {len(problems) - _SHOWN} more (--json lists all)")
+    for rule_id in dict.fromkeys(problem.rule for problem in problems):
+        _show_rule(
+            console, rules[rule_id], [problem for problem in problems if problem.rule == rule_id]
+        )
+    unknown = "" if len(broken) == len(problems) else ", as far as the recording shows"
     if broken:
-        count = len(broken)
-        out.print(f"[bold red]not valid[/]: {count} {'problem' if count == 1 else 'problems'}")
+        count = f"{len(broken)} {'problem' if len(broken) == 1 else 'problems'}"
+        say(console, ("not valid", "bold red"), f": {count}{unknown}")
     else:
-        out.print("[bold green]valid[/]: it breaks none of the rules that a request can show")
+        rules_kept = "it breaks none of the rules that a request can show"
+        say(console, ("valid", "bold green"), f": {rules_kept}{unknown}")
+
+
+def _show_rule(console: Console, rule: Rule, problems: Sequence[Problem]) -> None:
+    """Print a rule, where it is broken, what the provider says to it, and how to mend it."""
+    is_unrecorded = problems[0].is_unrecorded
+    say(console, (rule.id, "bold yellow" if is_unrecorded else "bold red"), f"  {rule.demands}")
+    for problem in problems[:_SHOWN]:
+        where = f"{problem.path}: " if problem.path else ""
+        say(console, readable(f"{where}{problem.message}"), indent=4)
+    if len(problems) > _SHOWN:
+        say(console, f"and {len(problems) - _SHOWN} more; --json lists all", indent=4)
+    if is_unrecorded:
+        needed = " and ".join(rule.needs)
+        say(console, ("not known: ", "dim"), f"the recording does not hold {needed}", indent=4)
+    else:
+        if rule.refusal:
+            say(console, ("refused with: ", "dim"), readable(rule.refusal), indent=4)
+        say(console, ("to mend: ", "dim"), readable(rule.mend), indent=4)
+    console.print()

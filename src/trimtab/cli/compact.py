@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TypeVar
 
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
+from trimtab.cli.output import refuse_unfit, write
 from trimtab.cli.source import STDIN, Source, open_source
-from trimtab.cli.tables import bar, number, plain_table
-from trimtab.cli.talk import FINE, NOT_FINE, UsageError, note, out, print_json, working
-from trimtab.messages import Message, ToolCall
-from trimtab.plan import Drop, Edit, EnvelopeEdit, Fold, Keep, Plan, Ref, Replace, apply
+from trimtab.cli.tables import Bar, Cell, Column, cell, number, percent, show_table
+from trimtab.cli.talk import FINE, NOT_FINE, UsageError, print_json, say, screen, working
+from trimtab.messages import Message, ToolCall, ToolResult
+from trimtab.plan import Drop, Edit, EnvelopeEdit, Fold, Keep, Outcome, Plan, Ref, Replace, apply
 from trimtab.policy import Policy
 from trimtab.session import Rewrite, Session, Turn
 from trimtab.wire import Call
 
 __all__ = ["run"]
+
+_PLACES = 3
+"""Ranges of places shown of each edit; the rest are counted."""
 
 
 def run(
@@ -37,59 +39,43 @@ def run(
     Returns:
         0 if it fits, else 1; then nothing is written.
     """
-    policy = Policy(limit_tokens=budget, target_tokens=target)
-    _refuse_overwriting(file, output)
+    if target is not None and target > budget:
+        raise UsageError(
+            f"--target {target} is above --budget {budget}",
+            "come down to less than the budget, or leave --target out",
+        )
     if output == STDIN and as_json:
-        raise UsageError("--json and -o - both write to standard output; give -o a file")
+        raise UsageError("--json and -o - both write to standard output", "give -o a file")
+    if output is not None:
+        refuse_unfit(output, file)
+    policy = Policy(limit_tokens=budget, target_tokens=target)
     source = open_source(file, request, format)
     session = Session(policy)
     with working("counting and cutting"):
         turn = session.read(Call(source.body), source.format)
         rewrite = session.rewrite(turn)
     if rewrite.outcome.fits and output is not None:
-        _write(output, rewrite.body)
+        write(output, rewrite.body)
     if as_json:
         print_json(_as_json(source, policy, turn, rewrite))
-    elif output != STDIN:
-        _show(source, policy, turn, rewrite, output)
-    elif not rewrite.outcome.fits:
-        note(_verdict(rewrite))
+    else:
+        _show(screen(stderr=output == STDIN), source, policy, turn, rewrite)
+        _show_output(screen(stderr=output == STDIN), rewrite, output)
     return FINE if rewrite.outcome.fits else NOT_FINE
-
-
-def _refuse_overwriting(file: str, output: str | None) -> None:
-    if output in (None, STDIN) or file == STDIN:
-        return
-    if Path(str(output)).exists() and Path(str(output)).samefile(file):
-        raise UsageError(f"{output} is the input, which is never changed; name another file")
-
-
-def _write(output: str, body: bytes) -> None:
-    if output == STDIN:
-        sys.stdout.buffer.write(body)
-        sys.stdout.buffer.flush()
-        return
-    try:
-        Path(output).write_bytes(body)
-    except OSError as error:
-        raise UsageError(f"{output} cannot be written: {error.strerror}") from None
 
 
 # ----------------------------------------------------------------------- JSON
 
 
 def _as_json(source: Source, policy: Policy, turn: Turn, rewrite: Rewrite) -> dict[str, object]:
-    outcome, limits = rewrite.outcome, policy.limits()
-    messages = turn.request.messages
+    outcome, messages = rewrite.outcome, turn.request.messages
     return {
-        "format": source.format,
-        "session": source.session,
-        "request": source.request,
-        "requests": source.requests,
+        **source.as_json(),
         "outcome": outcome.status,
+        "fits": outcome.fits,
         "reason": outcome.reason,
         "limit": outcome.limit_tokens,
-        "target": limits.target_tokens,
+        "target": policy.limits().target_tokens,
         "needed": outcome.needed_tokens,
         "counter": rewrite.counter,
         "tokens_before": outcome.tokens_before,
@@ -100,44 +86,123 @@ def _as_json(source: Source, policy: Policy, turn: Turn, rewrite: Rewrite) -> di
         "bytes_after": len(rewrite.body),
         "headers": rewrite.headers,
         "edits": [_edit_json(edit) for edit in (*rewrite.plan.edits, *rewrite.plan.envelope)],
-        "notes": list(source.notes),
     }
 
 
 def _edit_json(edit: Edit | EnvelopeEdit) -> dict[str, object]:
     match edit:
         case Keep():
-            return {"kind": "keep", **_ref_json([edit.ref]), "reason": edit.reason}
+            told = {"kind": "keep", **_ref_json(edit.ref)}
+            return {**told, "reason": edit.reason, "saved_tokens": 0}
         case Drop():
-            told = _ref_json([edit.ref])
-            return {"kind": "drop", **told, "reason": edit.reason, "saved": edit.saved_tokens}
+            told = {"kind": "drop", **_ref_json(edit.ref)}
+            return {**told, "reason": edit.reason, "saved_tokens": edit.saved_tokens}
         case Replace():
-            told = {"messages": [edit.message], "parts": [edit.part]}
-            return {"kind": "replace", **told, "reason": edit.reason, "saved": edit.saved_tokens}
+            told = {"kind": "replace", "message": edit.message, "parts": [edit.part]}
+            return {**told, "reason": edit.reason, "saved_tokens": edit.saved_tokens}
         case Fold():
             return {
                 "kind": "fold",
-                **_ref_json(edit.removed),
-                "reason": edit.reason,
-                "saved": edit.saved_tokens,
-                "made": edit.message.origin,
+                "removed": [_ref_json(ref) for ref in edit.removed],
                 "before": edit.before,
                 "joins": edit.joins,
+                "origin": edit.message.origin,
                 "text": edit.message.text,
+                "reason": edit.reason,
+                "saved_tokens": edit.saved_tokens,
             }
         case EnvelopeEdit():
             header = {edit.header: edit.header_value} if edit.header else {}
-            told = {"path": ".".join(edit.path), "headers": header}
-            return {"kind": "parameter", **told, "reason": edit.reason, "saved": 0}
+            told = {"kind": "parameter", "path": list(edit.path), "headers": header}
+            return {**told, "reason": edit.reason, "saved_tokens": 0}
 
 
-def _ref_json(refs: Sequence[Ref]) -> dict[str, object]:
-    parts = [list(ref.parts) for ref in refs if ref.parts is not None]
-    told: dict[str, object] = {"messages": [ref.message for ref in refs]}
-    return {**told, "parts": parts[0]} if len(refs) == 1 and parts else told
+def _ref_json(ref: Ref) -> dict[str, object]:
+    return {"message": ref.message, "parts": None if ref.parts is None else list(ref.parts)}
 
 
-# ---------------------------------------------------------------------- table
+# --------------------------------------------------------------------- report
+
+
+def _show(console: Console, source: Source, policy: Policy, turn: Turn, rewrite: Rewrite) -> None:
+    limits = policy.limits()
+    source.show(console)
+    say(
+        console,
+        f"limit {number(limits.limit_tokens)} tokens, target {number(limits.target_tokens)}, "
+        f"counted by {rewrite.counter}",
+    )
+    console.print()
+    if rewrite.plan:
+        _show_edits(console, rewrite.plan, turn.request.messages)
+    _show_sizes(console, turn, rewrite)
+    for edit in rewrite.plan.envelope:
+        if edit.header:
+            say(
+                console, "send it with the header ", (f"{edit.header}: {edit.header_value}", "bold")
+            )
+    _show_verdict(console, rewrite)
+
+
+def _show_verdict(console: Console, rewrite: Rewrite) -> None:
+    outcome = rewrite.outcome
+    good, bad = "bold green", "bold red"
+    match outcome.status:
+        case "untouched" if not rewrite.plan:
+            say(console, ("untouched", good), ": it fits as it is, and goes out byte for byte")
+        case "untouched" | "fits":
+            say(console, ("fits", good), f": {_saved(outcome)}")
+        case "unmet":
+            needed = f"it would take {number(outcome.needed_tokens)} tokens"
+            say(console, ("does not fit", bad), f": {outcome.reason}; {needed}")
+        case "unsatisfiable":
+            needed = f"it takes {number(outcome.needed_tokens)} tokens"
+            say(console, ("cannot fit", bad), f": {outcome.reason}; {needed}")
+            say(console, ("hint: ", "bold"), f"try --budget {outcome.needed_tokens}")
+
+
+def _saved(outcome: Outcome) -> str:
+    saved = outcome.tokens_before - outcome.tokens_after
+    if saved <= 0:
+        return f"it was mended, which takes {number(-saved)} tokens more"
+    return f"{number(saved)} tokens saved ({percent(saved, outcome.tokens_before)})"
+
+
+def _show_output(console: Console, rewrite: Rewrite, output: str | None) -> None:
+    if output is None:
+        return
+    name = "standard output" if output == STDIN else output
+    if rewrite.outcome.fits:
+        say(console, f"written to {name} ({number(len(rewrite.body))} bytes)")
+    else:
+        say(console, f"nothing was written to {name}")
+
+
+def _show_sizes(console: Console, turn: Turn, rewrite: Rewrite) -> None:
+    outcome, messages = rewrite.outcome, turn.request.messages
+    largest = max(outcome.tokens_before, outcome.limit_tokens)
+    columns = (
+        Column("", "name", 6),
+        Column("tokens", "figure", 9),
+        Column("messages", "figure"),
+        Column("bytes", "figure"),
+        Column("", "rest"),
+    )
+
+    def row(name: str, tokens: int, count: int, size: int) -> tuple[str, int, int, int, Bar]:
+        return (name, tokens, count, size, Bar(tokens / largest))
+
+    after = len(apply(rewrite.plan, messages))
+    limit = cell(number(outcome.limit_tokens), "dim")
+    rows: list[Sequence[Cell]] = [
+        row("before", outcome.tokens_before, len(messages), len(turn.request.body)),
+        row("after", outcome.tokens_after, after, len(rewrite.body)),
+        (cell("limit", "dim"), limit, "", "", Bar(outcome.limit_tokens / largest)),
+    ]
+    show_table(console, columns, rows)
+
+
+# ---------------------------------------------------------------------- edits
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,121 +212,89 @@ class _Row:
     what: str
     where: str
     reason: str
-    saved: int
+    saved: int | str = ""
 
 
-def _show(source: Source, policy: Policy, turn: Turn, rewrite: Rewrite, output: str | None) -> None:
-    for told in source.notes:
-        note(told)
-    outcome, limits = rewrite.outcome, policy.limits()
-    out.print(Text(source.title, style="bold"), Text(f"as {source.format}", style="dim"))
-    out.print(
-        f"limit {number(outcome.limit_tokens)}, target {number(limits.target_tokens)}, "
-        f"counted by {rewrite.counter}\n"
-    )
-    if rewrite.plan:
-        out.print(_table(_rows(rewrite.plan, turn.request.messages)))
-    out.print(_sizes(turn, rewrite))
-    for edit in rewrite.plan.envelope:
-        if edit.header:
-            out.print(f"send it with the header [bold]{edit.header}: {edit.header_value}[/]")
-    style = "bold green" if outcome.fits else "bold red"
-    out.print(Text(_verdict(rewrite), style=style))
-    if outcome.fits and output is not None:
-        out.print(f"written to {output} ({number(len(rewrite.body))} bytes)")
-    elif output is not None:
-        out.print(f"nothing was written to {output}")
+def _show_edits(console: Console, plan: Plan, messages: Sequence[Message]) -> None:
+    columns = (Column("what"), Column("where"), Column("why"), Column("saved", "figure"))
+    rows = [(row.what, row.where, row.reason, row.saved) for row in _rows(plan, messages)]
+    show_table(console, columns, rows)
 
 
-def _verdict(rewrite: Rewrite) -> str:
-    outcome = rewrite.outcome
-    match outcome.status:
-        case "untouched":
-            return "untouched: it fits as it is, and goes out byte for byte"
-        case "fits":
-            saved = outcome.tokens_before - outcome.tokens_after
-            return f"fits: {number(saved)} tokens saved ({saved / outcome.tokens_before:.0%})"
-        case "unmet":
-            return f"unmet: {outcome.reason}; it would take {number(outcome.needed_tokens)} tokens"
-        case "unsatisfiable":
-            return (
-                f"cannot fit: {outcome.reason}; at least {number(outcome.needed_tokens)} tokens are "
-                f"needed, {number(outcome.available_tokens)} are available. "
-                f"Try --budget {outcome.needed_tokens}"
-            )
-
-
-def _table(rows: Iterable[_Row]) -> Table:
-    table = plain_table("what", "where", "why", "saved")
-    for row in rows:
-        saved = number(row.saved) if row.saved else ""
-        table.add_row(row.what, row.where, row.reason, saved)
-    return table
-
-
-def _sizes(turn: Turn, rewrite: Rewrite) -> Table:
-    outcome, messages = rewrite.outcome, turn.request.messages
-    table = plain_table("", "tokens", "messages", "bytes", "")
-    largest = max(outcome.tokens_before, outcome.limit_tokens)
-    for name, tokens, count, size in (
-        ("before", outcome.tokens_before, len(messages), len(turn.request.body)),
-        ("after", outcome.tokens_after, len(apply(rewrite.plan, messages)), len(rewrite.body)),
-    ):
-        table.add_row(name, number(tokens), number(count), number(size), bar(tokens / largest))
-    limit = Text(number(outcome.limit_tokens), style="dim")
-    table.add_row(Text("limit", "dim"), limit, "", "", bar(outcome.limit_tokens / largest))
-    return table
-
-
-def _rows(plan: Plan, messages: Sequence[Message]) -> Iterable[_Row]:
-    """Edits in the order of the conversation; equal ones in a row are one line."""
-    keeps = [edit for edit in plan if isinstance(edit, Keep)]
-    replaced = [edit for edit in plan if isinstance(edit, Replace)]
-    for reason in dict.fromkeys(edit.reason for edit in replaced):
-        same = [edit for edit in replaced if edit.reason == reason]
-        places = [edit.message for edit in same]
-        saved = sum(edit.saved_tokens for edit in same)
-        yield _Row(f"{len(same)} tool results shortened", _places(places), reason, saved)
-    dropped = [edit for edit in plan if isinstance(edit, Drop)]
-    for reason in dict.fromkeys(edit.reason for edit in dropped):
-        same_drops = [edit for edit in dropped if edit.reason == reason]
-        places = [edit.ref.message for edit in same_drops]
-        what = "messages" if all(edit.ref.parts is None for edit in same_drops) else "parts"
-        saved = sum(edit.saved_tokens for edit in same_drops)
-        yield _Row(f"{len(same_drops)} {what} removed", _places(places), reason, saved)
+def _rows(plan: Plan, messages: Sequence[Message]) -> Iterator[_Row]:
+    """Edits by kind; those of one reason are one line, each fold is its own."""
+    for reason, replaced in _by_reason(plan, Replace):
+        refs = [Ref(edit.message, (edit.part,)) for edit in replaced]
+        saved = sum(edit.saved_tokens for edit in replaced)
+        is_result = all(isinstance(edit.new, ToolResult) for edit in replaced)
+        what = _counted(len(refs), "tool result" if is_result else "part")
+        yield _Row(f"{what} shortened", _places(refs), reason, saved)
+    for reason, dropped in _by_reason(plan, Drop):
+        refs = [edit.ref for edit in dropped]
+        saved = sum(edit.saved_tokens for edit in dropped)
+        yield _Row(f"{_things(refs)} removed", _places(refs), reason, saved)
     for edit in plan:
         if isinstance(edit, Fold):
             yield _fold_row(edit, messages)
-    for reason in dict.fromkeys(keep.reason for keep in keeps):
-        places = [keep.ref.message for keep in keeps if keep.reason == reason]
-        yield _Row(f"{len(places)} kept in the middle", _places(places), reason, 0)
+    for reason, kept in _by_reason(plan, Keep):
+        refs = [edit.ref for edit in kept]
+        yield _Row(f"{_things(refs)} kept", _places(refs), reason)
     for envelope in plan.envelope:
-        yield _Row("a parameter set", ".".join(envelope.path), envelope.reason, 0)
+        yield _Row("parameter set", ".".join(envelope.path), envelope.reason)
+
+
+_Kind = TypeVar("_Kind", Keep, Replace, Drop)
+
+
+def _by_reason(plan: Plan, kind: type[_Kind]) -> Iterable[tuple[str, list[_Kind]]]:
+    groups: dict[str, list[_Kind]] = {}
+    for edit in plan:
+        if isinstance(edit, kind):
+            groups.setdefault(edit.reason, []).append(edit)
+    return groups.items()
 
 
 def _fold_row(edit: Fold, messages: Sequence[Message]) -> _Row:
+    origin = edit.message.origin or "message"
     if not edit.removed:
-        return _Row("a message put in", f"before {edit.before}", edit.reason, edit.saved_tokens)
-    places = [ref.message for ref in edit.removed]
+        return _Row(f"a {origin} put in", f"before {edit.before}", edit.reason, edit.saved_tokens)
     calls = sum(
         isinstance(part, ToolCall)
-        for place in places
-        if messages[place].call_ids
-        for part in messages[place].parts
+        for ref in edit.removed
+        if messages[ref.message].call_ids
+        for place, part in enumerate(messages[ref.message].parts)
+        if ref.parts is None or place in ref.parts
     )
-    what = f"{len(places)} messages removed"
-    if calls:
-        what += f" ({calls} tool calls with their results)"
-    return _Row(f"{what}, one marker instead", _places(places), edit.reason, edit.saved_tokens)
+    with_calls = f" with {_counted(calls, 'call')}" if calls else ""
+    what = f"{_things(edit.removed)} removed{with_calls}, a {origin} instead"
+    return _Row(what, _places(edit.removed), edit.reason, edit.saved_tokens)
 
 
-def _places(places: Sequence[int]) -> str:
-    """Places as ranges, such as ``3-145, 150``."""
+def _things(refs: Sequence[Ref]) -> str:
+    """How many messages, and how many of which only parts are meant."""
+    whole = sum(ref.parts is None for ref in refs)
+    partly = len({ref.message for ref in refs if ref.parts is not None})
+    if not partly:
+        return _counted(whole, "message")
+    return (
+        f"{_counted(whole, 'message')} and parts of {number(partly)}"
+        if whole
+        else (f"parts of {_counted(partly, 'message')}")
+    )
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{number(count)} {thing}{'' if count == 1 else 's'}"
+
+
+def _places(refs: Iterable[Ref]) -> str:
+    """Places of messages as ranges, such as ``3-145, 150``."""
     runs: list[list[int]] = []
-    for place in sorted(set(places)):
+    for place in sorted({ref.message for ref in refs}):
         if runs and place == runs[-1][1] + 1:
             runs[-1][1] = place
         else:
             runs.append([place, place])
     shown = [f"{low}-{high}" if low < high else f"{low}" for low, high in runs]
-    return ", ".join(shown[:4]) + (f" and {len(shown) - 4} more" if len(shown) > 4 else "")
+    more = f" and {len(shown) - _PLACES} more" if len(shown) > _PLACES else ""
+    return ", ".join(shown[:_PLACES]) + more

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
 from trimtab.cli.source import Source, open_source
-from trimtab.cli.tables import bar, number, plain_table, preview
-from trimtab.cli.talk import FINE, note, out, print_json, working
+from trimtab.cli.tables import Bar, Cell, Column, cell, number, percent, preview, show_table
+from trimtab.cli.talk import FINE, print_json, say, screen, working
 from trimtab.messages import Media, Message, Opaque, Part, Thinking, ToolCall, ToolResult
 from trimtab.messages import Text as TextPart
 from trimtab.policy import Policy
@@ -47,13 +46,12 @@ def run(file: str, *, request: int | None, format: str | None, as_json: bool) ->
     source = open_source(file, request, format)
     session = Session(Policy(limit_tokens=_NO_LIMIT))
     with working("counting"):
-        turn = session.read(Call(source.body), source.format)
-        history = session.weigh(turn)
+        history = session.weigh(session.read(Call(source.body), source.format))
         items = list(_items(history))
     sections = {
-        "roles": _by_role(history),
-        "parts": _sum((item.kind, item.tokens) for item in items),
-        "tools": _sum((item.tool, item.tokens) for item in items if item.tool),
+        "role": _by_role(history),
+        "part": _sum((item.kind, item.tokens) for item in items),
+        "tool": _sum((item.tool, item.tokens) for item in items if item.tool),
     }
     largest = sorted(items, key=lambda item: -item.tokens)[:_LARGEST]
     if as_json:
@@ -91,25 +89,31 @@ def _describe(part: Part, tools: Mapping[str, str], message: Message) -> tuple[s
         case TextPart():
             return f"{message.role} text", "", part.text
         case Thinking():
-            return "thinking", "", part.text
+            return "thinking", "", part.text or "(encrypted)"
         case ToolCall():
             return "tool calls", part.name, part.arguments
         case ToolResult():
-            return "tool results", tools.get(part.call_id, "?"), part.text
+            return "tool results", tools.get(part.call_id, "(no call)"), part.text
         case Media():
             return part.kind, "", part.media_type or part.location
         case Opaque():
             return part.kind, "", part.json
 
 
-def _protected(history: History) -> dict[str, dict[str, int]]:
-    """Pieces and tokens by the reason why they are protected."""
-    by_reason: dict[str, dict[str, int]] = {}
+def _protected(history: History) -> list[tuple[str, int, int]]:
+    """Reason, tokens and pieces of what is protected."""
+    places: dict[str, list[int]] = {}
     for place, reason in history.protected.items():
-        entry = by_reason.setdefault(reason, {"messages": 0, "tokens": 0})
-        entry["messages"] += 1
-        entry["tokens"] += history.piece_tokens(place)
-    return by_reason
+        places.setdefault(reason, []).append(history.piece_tokens(place))
+    return [(reason, sum(tokens), len(tokens)) for reason, tokens in places.items()]
+
+
+def _least_tokens(history: History) -> int:
+    """What no compaction that drops whole messages goes below."""
+    return history.fixed_tokens + sum(tokens for _, tokens, _ in _protected(history))
+
+
+# ----------------------------------------------------------------------- JSON
 
 
 def _as_json(
@@ -119,20 +123,18 @@ def _as_json(
     largest: Sequence[_Item],
 ) -> dict[str, object]:
     return {
-        "format": source.format,
-        "session": source.session,
-        "request": source.request,
-        "requests": source.requests,
+        **source.as_json(),
         "counter": history.measure.name,
         "quality": history.measure.quality,
         "tokens": history.total_tokens,
         "messages": len(history.messages),
-        "tokens_by_role": sections["roles"],
-        "tokens_by_part": sections["parts"],
-        "tokens_by_tool": sections["tools"],
+        "tokens_by_role": sections["role"],
+        "tokens_by_part": sections["part"],
+        "tokens_by_tool": sections["tool"],
         "largest": [
             {
-                "path": f"messages[{item.message}] part {item.part}",
+                "message": item.message,
+                "part": item.part,
                 "kind": item.kind,
                 "tool": item.tool,
                 "tokens": item.tokens,
@@ -140,10 +142,14 @@ def _as_json(
             for item in largest
         ],
         "protected": [
-            {"reason": reason, **weights} for reason, weights in _protected(history).items()
+            {"reason": reason, "tokens": tokens, "messages": messages}
+            for reason, tokens, messages in _protected(history)
         ],
-        "notes": list(source.notes),
+        "protected_tokens": _least_tokens(history),
     }
+
+
+# --------------------------------------------------------------------- tables
 
 
 def _show(
@@ -152,44 +158,60 @@ def _show(
     sections: Mapping[str, Mapping[str, int]],
     largest: Sequence[_Item],
 ) -> None:
-    for told in source.notes:
-        note(told)
-    total = history.total_tokens
-    out.print(Text(source.title, style="bold"), Text(f"as {source.format}", style="dim"))
-    out.print(
-        f"{number(total)} tokens in {number(len(history.messages))} messages, "
-        f"counted by {history.measure.name} ({history.measure.quality})\n"
+    console = screen()
+    source.show(console)
+    total, messages = history.total_tokens, len(history.messages)
+    say(
+        console,
+        (f"{number(total)} tokens", "bold"),
+        f" in {number(messages)} {'message' if messages == 1 else 'messages'}, "
+        f"counted by {history.measure.name} ({history.measure.quality})",
     )
+    console.print()
+    width = min(44, max(len(name) for weights in sections.values() for name in weights))
     for title, weights in sections.items():
         if weights:
-            out.print(_weights(f"by {title.removesuffix('s')}", weights, total))
-    out.print(_largest_table(largest))
-    out.print(_protected_table(history))
+            _show_weights(console, Column(f"by {title}", "name", width), weights, total)
+    if largest:
+        _show_largest(console, largest)
+    _show_protected(console, history)
 
 
-def _weights(title: str, weights: Mapping[str, int], total: int) -> Table:
-    table = plain_table(title, "tokens", "share", "")
-    for name, tokens in weights.items():
-        share = tokens / max(1, total)
-        table.add_row(name, number(tokens), f"{share:.0%}", bar(share))
-    return table
+def _show_weights(console: Console, first: Column, weights: Mapping[str, int], total: int) -> None:
+    columns = (first, Column("tokens", "figure", 9), Column("share", "figure"), Column("", "rest"))
+    rows = [
+        (name, tokens, percent(tokens, total), Bar(tokens / total))
+        for name, tokens in weights.items()
+    ]
+    show_table(console, columns, rows)
 
 
-def _largest_table(items: Sequence[_Item]) -> Table:
-    table = plain_table("largest", "tokens", "where", "what")
-    for item in items:
-        name = f"{item.kind}: {item.tool}" if item.tool else item.kind
-        where = f"messages[{item.message}]"
-        table.add_row(name, number(item.tokens), where, Text(preview(item.words), style="dim"))
-    return table
-
-
-def _protected_table(history: History) -> Table:
-    table = plain_table("protected (no compaction drops it)", "tokens", "messages")
-    for reason, weights in _protected(history).items():
-        table.add_row(reason, number(weights["tokens"]), number(weights["messages"]))
-    least = history.fixed_tokens + sum(history.piece_tokens(place) for place in history.protected)
-    table.add_row(
-        Text("with system prompt and tools", style="bold"), Text(number(least), "bold"), ""
+def _show_largest(console: Console, items: Sequence[_Item]) -> None:
+    columns = (
+        Column("largest", "name", most=32),
+        Column("tokens", "figure"),
+        Column("where", "name"),
+        Column("begins with", "rest"),
     )
-    return table
+    rows = [
+        (
+            f"{item.kind}: {item.tool}" if item.tool else item.kind,
+            item.tokens,
+            f"messages[{item.message}]",
+            preview(item.words),
+        )
+        for item in items
+    ]
+    show_table(console, columns, rows)
+
+
+def _show_protected(console: Console, history: History) -> None:
+    columns = (
+        Column("protected: no compaction drops it", "name"),
+        Column("tokens", "figure"),
+        Column("messages", "figure"),
+    )
+    least = cell("in all, with system prompt and tools", "bold")
+    total = cell(number(_least_tokens(history)), "bold")
+    rows: list[Sequence[Cell]] = [*_protected(history), (least, total, "")]
+    show_table(console, columns, rows)

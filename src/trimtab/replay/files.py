@@ -94,10 +94,12 @@ def _refusal(text: bytes, name: str) -> RequestError:
     kinds = ", ".join(reader.KIND for reader in READERS)
     known = f"known kinds are {kinds}"
     if not text.strip():
-        return RequestError(f"`{name}` is empty: there is nothing to replay")
+        return RequestError(f"`{name}` is empty: there is nothing to read")
     binary = _binary(text)
     if binary:
         return RequestError(f"`{name}` is {binary}, not JSON; {known}")
+    if text.strip() in {b"null", b"true", b"false"}:
+        return UnknownFormatError(f"`{name}` is the JSON value {text.strip().decode()}; {known}")
     if text.lstrip()[:1] not in {b"{", b"["}:
         return RequestError(f"`{name}` is text, but neither JSON nor JSON lines; {known}")
     try:
@@ -107,7 +109,7 @@ def _refusal(text: bytes, name: str) -> RequestError:
         return MalformedBodyError(f"`{name}`: {reason}", offset=error.offset)
     return UnknownFormatError(
         f"`{name}` is {shape}, which is no recording that is known; {known}; "
-        "hint: a request body as it was sent can always be replayed"
+        "hint: a request body as it was sent can always be read"
     )
 
 

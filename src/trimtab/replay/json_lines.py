@@ -89,6 +89,8 @@ class Shape(Generic[_Struct]):
         try:
             return self._decoder.decode(text)
         except _REFUSALS:
+            if not begins(trimmed(text), b"{"):
+                raise MalformedBodyError("no JSON object", offset=0) from None
             return self._read_each_member(bytes(text))
 
     def read_or_none(self, text: Bytes) -> _Struct | None:

@@ -36,7 +36,7 @@ def clip_newest(history: History, excess_tokens: int) -> tuple[Replace, ...]:
     """Clip the texts of the newest exchange's results.
 
     What the user's ``protect`` names stays, and so do messages that hold
-    something unknown.
+    something unknown and the results that we made.
 
     Args:
         history: What there is.
@@ -68,7 +68,7 @@ def _texts(history: History) -> list[_Block]:
         if piece.atom != newest or not piece.is_result or place in history.constraints.frozen:
             continue
         message = history.messages[place]
-        if protect is not None and protect(message):
+        if message.origin is not None or (protect is not None and protect(message)):
             continue
         for number, part in enumerate(message.parts):
             for inner, block in enumerate(part.content if isinstance(part, ToolResult) else ()):

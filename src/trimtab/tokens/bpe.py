@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 import tempfile
-import warnings
 from collections.abc import Callable
-from importlib.util import find_spec
-from typing import Literal, TypeAlias
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from typing import Any, Literal, TypeAlias
 
 from trimtab.errors import MissingExtraError
 from trimtab.tokens.counter import Quality
@@ -27,8 +29,16 @@ Encoding: TypeAlias = Literal["o200k_base", "cl100k_base"]
 _TIKTOKEN_FILES = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 """The name under which tiktoken keeps a vocabulary is a hash of this address."""
 
-_LONG_RUN = re.compile(r"\S{20000}")
-"""tiktoken's time grows faster than such a run; it is cut there, a token more or less."""
+_TIKTOKEN_DIGESTS: dict[Encoding, str] = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+}
+"""SHA-256 of those files, as tiktoken_ext/openai_public.py has them. A file with
+another one tiktoken deletes, and fetches a new one."""
+
+_LONG_RUN = re.compile(r"(\S{20000}|\s{20000})")
+"""tiktoken takes longer than its share for a long word, and its pattern panics on
+a long blank (from a million on). Both are cut, a token more or less a cut."""
 
 
 class BpeTokenCounter:
@@ -73,13 +83,28 @@ def _load(encoding: Encoding) -> Callable[[str], int]:
 
 
 def _load_bpe_openai(encoding: Encoding) -> Callable[[str], int]:
-    with warnings.catch_warnings():
-        # It opens its vocabulary the old way, which is none of the user's business.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from bpe_openai._bindings import tokenizer_for_encoding  # noqa: PLC0415 - 0.8 s, when used
-
-    count: Callable[[str], int] = tokenizer_for_encoding(encoding).count
+    count: Callable[[str], int] = _bindings().tokenizer_for_encoding(encoding).count
     return count
+
+
+def _bindings() -> Any:  # noqa: ANN401 - an extension module
+    """Load the compiled part of ``bpe-openai`` without its package.
+
+    The package reads three vocabularies into dictionaries when it is
+    imported (1 s, 66 MB), and none of them is used for counting.
+    """
+    name = "bpe_openai._bindings"
+    if name in sys.modules:
+        return sys.modules[name]
+    package = find_spec("bpe_openai")
+    places = package.submodule_search_locations if package else None
+    spec = PathFinder.find_spec(name, places)
+    if spec is None or spec.loader is None:
+        return import_module(name)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules[name] = module  # whoever imports the package later gets the same
+    return module
 
 
 def _load_tiktoken(encoding: Encoding) -> Callable[[str], int]:
@@ -88,18 +113,28 @@ def _load_tiktoken(encoding: Encoding) -> Callable[[str], int]:
     vocabulary = tiktoken.get_encoding(encoding)
 
     def count(text: str) -> int:
-        pieces = _LONG_RUN.findall(text) if _LONG_RUN.search(text) else ()
-        rest = _LONG_RUN.sub("", text) if pieces else text
-        return sum(len(vocabulary.encode_ordinary(piece)) for piece in (rest, *pieces))
+        return sum(len(vocabulary.encode_ordinary(piece)) for piece in _LONG_RUN.split(text))
 
     return count
 
 
 def _has_tiktoken_file(encoding: Encoding) -> bool:
-    if find_spec("tiktoken") is None:
+    """Whether tiktoken would find this vocabulary where it keeps such files, whole and unchanged."""
+    folder = _tiktoken_folder()
+    if not folder or find_spec("tiktoken") is None:
         return False
-    folder = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
     name = hashlib.sha1(_TIKTOKEN_FILES.format(encoding).encode()).hexdigest()  # noqa: S324 - a name, no secret
-    return os.path.exists(  # noqa: PTH110 - one look, no path to work with
-        os.path.join(folder or os.path.join(tempfile.gettempdir(), "data-gym-cache"), name)  # noqa: PTH118
-    )
+    try:
+        with open(os.path.join(folder, name), "rb") as file:  # noqa: PTH118, PTH123 - no pathlib here
+            digest = hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return False
+    return digest == _TIKTOKEN_DIGESTS.get(encoding)
+
+
+def _tiktoken_folder() -> str:
+    """Where tiktoken keeps its files; empty where it was told to keep none."""
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if variable in os.environ:
+            return os.environ[variable]
+    return os.path.join(tempfile.gettempdir(), "data-gym-cache")  # noqa: PTH118

@@ -45,7 +45,8 @@ class CachedCounter:
 
         Raises:
             TokenCountError: If the counter raises, answers something that is
-                no count, or would have to be awaited.
+                no count, or would have to be awaited. An answer that is no
+                number is not repeated: it may be the text.
         """
         key = text if len(text) <= _SHORT_CHARACTERS else _digest(text)
         known = self._counts.get(key)
@@ -72,8 +73,13 @@ class CachedCounter:
                 f"{self.name} must be awaited, which only WindowMemory does; "
                 "give a counter whose count() returns a number"
             )
-        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-            raise TokenCountError(f"{self.name} answered {count!r}, which is no count")
+        if not isinstance(count, int) or isinstance(count, bool):
+            kind = type(count).__name__
+            raise TokenCountError(
+                f"{self.name} answered a value of type {kind}, not a whole number"
+            )
+        if count < 0:
+            raise TokenCountError(f"{self.name} answered {count}, which is below 0")
         return count
 
     def __repr__(self) -> str:

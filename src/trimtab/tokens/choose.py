@@ -11,11 +11,14 @@ from trimtab.tokens.counter import ScaledTokenCounter, TokenCounter
 __all__ = ["counter_for"]
 
 _OPENAI = re.compile(
-    r"(?:^|[/:])(?:chatgpt-4o|gpt-4o|gpt-4\.[1-9]|gpt-[5-9]|gpt-oss|o[1-9])(?![a-z0-9])"
+    r"(?:^|[/:.])(?:chatgpt-4o|gpt-4o|gpt-4\.[1-9]|gpt-[5-9]|gpt-oss|o[1-9])(?![a-z0-9])"
 )
-_OLDER_OPENAI = re.compile(r"(?:^|[/:])gpt-(?:3\.5|35|4)(?!o|\.[1-9])")
+_OLDER_OPENAI = re.compile(r"(?:^|[/:.])gpt-(?:3\.5|35|4)(?![a-z0-9]|\.[1-9])")
 _CLAUDE_BEFORE_4_7 = re.compile(
-    r"claude-(?:[123]|instant)|(?:opus|sonnet|haiku)-4(?:[-.][0-6])?(?!\d)(?![-.][7-9])"
+    # claude-3-5-sonnet, and claude-sonnet-4-5 or claude-4.5-sonnet: what follows
+    # the 4 is a minor version of one or two digits, or a date of eight.
+    r"claude-(?:[123]|instant)"
+    r"|(?:claude|opus|sonnet|haiku)-4(?!\d|[-.](?:[7-9]|\d\d)(?!\d))"
 )
 
 CLAUDE_RATIO = 1.6
@@ -49,14 +52,14 @@ def counter_for(model: str) -> TokenCounter:
     """
     name = model.lower()
     is_claude = "claude" in name
+    if _OLDER_OPENAI.search(name) and is_bpe_installed("cl100k_base"):
+        return BpeTokenCounter("cl100k_base")
     if not is_bpe_installed():
         characters = CharTokenCounter()
         return ScaledTokenCounter(characters, CHARACTER_RATIO) if is_claude else characters
+    if _OPENAI.search(name):
+        return BpeTokenCounter()
     if is_claude:
         older = _CLAUDE_BEFORE_4_7.search(name)
         return ScaledTokenCounter(BpeTokenCounter(), OLDER_CLAUDE_RATIO if older else CLAUDE_RATIO)
-    if _OLDER_OPENAI.search(name):
-        return BpeTokenCounter("cl100k_base")
-    if _OPENAI.search(name):
-        return BpeTokenCounter()
     return ScaledTokenCounter(BpeTokenCounter(), UNKNOWN_RATIO)

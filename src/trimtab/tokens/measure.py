@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Measure"]
 
-_BLOB = re.compile(r"[A-Za-z0-9+/=_-]{1000,}")
-"""A payload or an encrypted text inside something that is not understood."""
+_FAILED = "Error: "
+"""What says that a tool failed, where a format has no flag for it; one with a flag says as much."""
+
+_BLOB = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{1000,}")
+"""A payload or an encrypted text inside something that is not understood. It is
+looked for where a run begins, so that a million short runs take no longer."""
 
 _BLOB_CHARACTERS_PER_TOKEN = 16 / 3
 """Base64 characters of what is 4 characters a token when decoded."""
@@ -84,7 +88,9 @@ class Measure:
                 words = self.text(part.name) + self.text(part.arguments)
                 return self._overhead.call + words
             case ToolResult():
-                return self._overhead.result + sum(self.part(block) for block in part.content)
+                failed = self.text(_FAILED) if part.is_error else 0
+                words = sum(self.part(block) for block in part.content)
+                return self._overhead.result + failed + words
             case Media():
                 return media_tokens(part, self._model)
             case Opaque():

@@ -8,97 +8,181 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from trimtab.messages import Media
 
-__all__ = ["PatchFormula", "TileFormula", "image_formula", "media_tokens"]
+__all__ = [
+    "Formula",
+    "PatchFormula",
+    "SquareFormula",
+    "TileFormula",
+    "image_formula",
+    "media_tokens",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SquareFormula:
+    """Anthropic's: an image is shrunk until both bounds hold; each square of 28 pixels is a token.
+
+    Attributes:
+        max_pixels: Longest side after shrinking.
+        max_tokens: Most squares after shrinking.
+    """
+
+    max_pixels: int
+    max_tokens: int
+
+    def tokens(self, width: int, height: int) -> int:
+        """Tokens of an image of a size in pixels."""
+        long, short = max(width, height), min(width, height)
+
+        def squares(length: int) -> int:
+            """Squares when the long side is shrunk to a length; whole numbers, so exact."""
+            return -(-length // 28) * -(-length * short // (long * 28))
+
+        lengths = range(1, min(long, self.max_pixels) + 1)
+        return squares(max(1, bisect_right(lengths, self.max_tokens, key=squares)))
 
 
 @dataclass(frozen=True, slots=True)
 class PatchFormula:
-    """Tokens by patches: an image is fitted, then cut into squares.
+    """OpenAI's newer one: an image is fitted, then cut into patches of 32 pixels.
 
     Attributes:
-        patch_pixels: Side of a square.
         max_pixels: Longest side after fitting.
-        max_patches: Most squares after fitting.
+        max_patches: Most patches after fitting.
         tokens_per_patch: What one costs.
     """
 
-    patch_pixels: int
     max_pixels: int
     max_patches: int
-    tokens_per_patch: float = 1.0
+    tokens_per_patch: float
 
     def tokens(self, width: int, height: int) -> int:
         """Tokens of an image of a size in pixels."""
-        scale = min(1.0, self.max_pixels / max(width, height))
-        across, down = self._patches(width * scale, height * scale)
-        if across * down > self.max_patches:
-            area = width * height * scale * scale
-            shrink = math.sqrt(self.patch_pixels**2 * self.max_patches / area)
-            across, down = self._whole_patches(width * scale * shrink, height * scale * shrink)
-        return math.ceil(across * down * self.tokens_per_patch)
-
-    def _patches(self, width: float, height: float) -> tuple[int, int]:
-        return (
-            max(1, math.ceil(width / self.patch_pixels)),
-            max(1, math.ceil(height / self.patch_pixels)),
-        )
-
-    def _whole_patches(self, width: float, height: float) -> tuple[int, int]:
-        """Round so that whole squares fit into the budget."""
-        across = max(1, math.floor(width / self.patch_pixels))
-        down = max(1, min(self.max_patches // across, math.ceil(height / self.patch_pixels)))
-        return across, down
+        fitted = min(1.0, self.max_pixels / max(width, height)) / 32
+        across, down = width * fitted, height * fitted
+        if _whole(across) * _whole(down) > self.max_patches:
+            shrink = math.sqrt(self.max_patches / (across * down))
+            across, down = across * shrink, down * shrink
+            # A little more, so that one of the sides is cut into whole patches.
+            shrink = min(max(1, math.floor(side)) / side for side in (across, down))
+            across, down = across * shrink, down * shrink
+        return math.ceil(_whole(across) * _whole(down) * self.tokens_per_patch)
 
 
 @dataclass(frozen=True, slots=True)
 class TileFormula:
-    """Tokens by tiles of 512 pixels, after fitting into 2,048 and a short side of 768."""
+    """OpenAI's older one: tiles of 512 pixels, after fitting into 2,048 and a short side of 768.
+
+    Attributes:
+        base_tokens: What any image costs, and all that it costs at detail ``low``.
+        tile_tokens: What a tile costs.
+    """
 
     base_tokens: int
     tile_tokens: int
 
     def tokens(self, width: int, height: int) -> int:
         """Tokens of an image of a size in pixels."""
-        scale = min(1.0, 2048 / max(width, height))
-        scale = min(scale, 768 / min(width, height))
-        tiles = math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
-        return self.base_tokens + self.tile_tokens * tiles
+        fitted = min(1.0, 2048 / max(width, height))
+        fitted = min(fitted, 768 / min(width, height)) / 512
+        return self.base_tokens + self.tile_tokens * _whole(width * fitted) * _whole(
+            height * fitted
+        )
 
 
-Formula: TypeAlias = PatchFormula | TileFormula
+def _whole(pieces: float) -> int:
+    """Round up to whole pieces, but not for what only the last bit of a float says."""
+    return max(1, math.ceil(round(pieces, 6)))
 
-_CLAUDE = PatchFormula(28, 1568, 1568)
-_CLAUDE_4_7 = PatchFormula(28, 2576, 4784)
-_DEFAULT = PatchFormula(32, 2048, 2500, 1.2)
 
-_BY_MODEL: tuple[tuple[re.Pattern[str], Formula], ...] = (
+Formula: TypeAlias = SquareFormula | PatchFormula | TileFormula
+"""Pixels to tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Images:
+    """How a model counts images, by the detail that the client asks for."""
+
+    usual: Formula
+    low: Formula
+    original: Formula
+
+    def at(self, detail: str) -> Formula:
+        match detail:
+            case "low":
+                return self.low
+            case "original":
+                return self.original
+            case _:
+                return self.usual
+
+
+def _squares(max_pixels: int, max_tokens: int) -> _Images:
+    formula = SquareFormula(max_pixels, max_tokens)
+    return _Images(formula, formula, formula)
+
+
+def _patches(
+    tokens_per_patch: float,
+    usual: tuple[int, int] = (2048, 2500),
+    low: tuple[int, int] = (512, 256),
+    original: tuple[int, int] | None = None,
+) -> _Images:
+    """Bounds are the longest side in pixels and the most patches."""
+    return _Images(
+        PatchFormula(*usual, tokens_per_patch),
+        PatchFormula(*low, tokens_per_patch),
+        PatchFormula(*(original or usual), tokens_per_patch),
+    )
+
+
+def _tiles(base_tokens: int, tile_tokens: int) -> _Images:
+    formula = TileFormula(base_tokens, tile_tokens)
+    return _Images(formula, TileFormula(base_tokens, 0), formula)
+
+
+_UNBOUNDED = (65_535, 30_000)
+"""gpt-5.6 shrinks nothing; what is larger than this it refuses."""
+
+_BY_MODEL: tuple[tuple[re.Pattern[str], _Images], ...] = (
     (
         re.compile(
             r"claude.*(?:fable|mythos|(?:opus|sonnet|haiku)-(?:4[-.](?:[7-9]|1\d)|[5-9])(?!\d))"
+            r"|claude-(?:4[-.](?:[7-9]|1\d)|[5-9])(?!\d)"
         ),
-        _CLAUDE_4_7,
+        _squares(2576, 4784),
     ),
-    (re.compile(r"claude"), _CLAUDE),
-    (re.compile(r"gpt-4\.1-mini"), PatchFormula(32, 2048, 6144, 1.62)),
-    (re.compile(r"gpt-4\.1-nano"), PatchFormula(32, 2048, 6144, 2.46)),
-    (re.compile(r"o4-mini"), PatchFormula(32, 2048, 6144, 1.72)),
-    (re.compile(r"gpt-5-nano"), PatchFormula(32, 2048, 2500, 1.5)),
-    (re.compile(r"gpt-5-mini|gpt-5\.[4-9]|gpt-[6-9]"), PatchFormula(32, 2048, 2500, 1.2)),
-    (re.compile(r"gpt-5\.2"), PatchFormula(32, 2048, 6144, 1.2)),
-    (re.compile(r"gpt-4o-mini"), TileFormula(2833, 5667)),
-    (re.compile(r"gpt-5"), TileFormula(70, 140)),
-    (re.compile(r"gpt-4|chatgpt-4o"), TileFormula(85, 170)),
-    (re.compile(r"(?:^|[/:])o[13]"), TileFormula(75, 150)),
+    (re.compile(r"claude"), _squares(1568, 1568)),
+    (re.compile(r"gpt-4\.1-mini"), _patches(1.62, (2048, 6144))),
+    (re.compile(r"gpt-4\.1-nano"), _patches(2.46, (2048, 6144))),
+    (re.compile(r"o4-mini"), _patches(1.72, (2048, 6144))),
+    (re.compile(r"gpt-5-mini"), _patches(1.2)),
+    (re.compile(r"gpt-5-nano"), _patches(1.5)),
+    (re.compile(r"gpt-5\.[23](?!\d)"), _patches(1.2, (2048, 6144))),
+    (
+        re.compile(r"gpt-5\.4(?!\d)"),
+        _patches(1.2, low=(2048, 6144), original=(6000, 10_000)),
+    ),
+    (re.compile(r"gpt-5\.5(?!\d)"), _patches(1.2, original=(6000, 10_000))),
+    (
+        re.compile(r"gpt-5\.(?:[6-9]|\d\d)|gpt-[6-9]"),
+        _patches(1.2, _UNBOUNDED, original=_UNBOUNDED),
+    ),
+    (re.compile(r"gpt-4o-mini"), _tiles(2833, 5667)),
+    (re.compile(r"gpt-5"), _tiles(70, 140)),
+    (re.compile(r"gpt-4|chatgpt-4o"), _tiles(85, 170)),
+    (re.compile(r"(?:^|[/:.])o[13](?![a-z0-9])"), _tiles(75, 150)),
 )
-"""The first that fits a model's id."""
+"""The first that fits a model's id. Source: the providers' vision guides, as wire rules 10.4 have
+them. ``high`` is what gpt-5.4 and 5.5 do when nothing is said, ``original`` what 5.6 does."""
 
-_LOW_DETAIL = (512, 512)
-"""What an image is fitted into at detail ``low``."""
+_DEFAULT = _patches(1.2)
 
 _UNKNOWN_SIZE = (1568, 1568)
 """Pixels of an image behind an address: nobody measured it, so it is taken as large."""
@@ -116,10 +200,16 @@ _TOKENS_PER_FILE_BYTE = 0.25
 """A file that is neither: text at 4 characters a token."""
 
 
-def image_formula(model: str) -> Formula:
-    """Find the formula of a model; for unknown ones that of OpenAI's newest."""
+def image_formula(model: str, detail: str = "") -> Formula:
+    """Find how a model counts an image; for unknown models as OpenAI's gpt-5.4 does.
+
+    Args:
+        model: The model's id.
+        detail: How closely it shall look, in the provider's words; empty where nobody said.
+    """
     name = model.lower()
-    return next((formula for pattern, formula in _BY_MODEL if pattern.search(name)), _DEFAULT)
+    images = next((images for pattern, images in _BY_MODEL if pattern.search(name)), _DEFAULT)
+    return images.at(detail)
 
 
 def media_tokens(media: Media, model: str) -> int:
@@ -135,7 +225,9 @@ def media_tokens(media: Media, model: str) -> int:
     payload_bytes = len(media.data) * 3 // 4
     match media.kind:
         case "image":
-            return _image_tokens(media, model)
+            is_measured = media.width > 0 and media.height > 0
+            size = (media.width, media.height) if is_measured else _UNKNOWN_SIZE
+            return image_formula(model, media.detail).tokens(*size)
         case "document":
             pages = media.pages or max(1, payload_bytes // _BYTES_PER_PAGE)
             page = image_formula(model).tokens(1240, 1754)  # A4 at 150 dots an inch
@@ -144,14 +236,3 @@ def media_tokens(media: Media, model: str) -> int:
             return max(1, payload_bytes * _TOKENS_PER_AUDIO_KILOBYTE // 1000)
         case "file":
             return max(1, math.ceil(payload_bytes * _TOKENS_PER_FILE_BYTE))
-
-
-def _image_tokens(media: Media, model: str) -> int:
-    formula = image_formula(model)
-    width, height = (media.width, media.height) if media.width else _UNKNOWN_SIZE
-    if media.detail == "low":
-        if isinstance(formula, TileFormula):
-            return formula.base_tokens
-        scale = min(1.0, _LOW_DETAIL[0] / max(width, height))
-        width, height = max(1, round(width * scale)), max(1, round(height * scale))
-    return formula.tokens(width, height)

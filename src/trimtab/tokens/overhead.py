@@ -40,13 +40,14 @@ _OPENAI = Overhead(request=3, message=4, call=8, result=4, tool=8)
 
 _CLAUDE_TOOLS: tuple[tuple[re.Pattern[str], int], ...] = (
     (re.compile(r"sonnet-5"), 354),
-    (re.compile(r"opus-5|fable|mythos"), 290),
-    (re.compile(r"opus-4[-.]8"), 290),
+    (re.compile(r"opus-5"), 286),
+    (re.compile(r"opus-4[-.]8|fable|mythos"), 290),
     (re.compile(r"opus-4[-.]7"), 675),
 )
 """The prompt that switches tools on, by Anthropic's table (tool_choice auto)."""
 
 _CLAUDE_TOOLS_DEFAULT = 497
+"""The same for 4.6 and Sonnet 4.6; the 4.5 models take 496."""
 
 
 def overhead_for(model: str) -> Overhead:

@@ -182,14 +182,13 @@ class Anthropic(Format):
     def constraints(self, request: Request) -> Constraints:
         outlines = request.outlines
         open_loop = _open_loop_start(outlines)
-        model = claude_model(request.surface.model)
         return Constraints(
             hands_off=_server_state(request.members),
             left_to_client=_left_to_client(request.members),
             frozen=_frozen(request),
             illegal_starts=_illegal_starts(request, open_loop),
             open_loop_start=open_loop,
-            binds_thinking=model is not None and model.may_bind_thinking,
+            binds_thinking=_may_bind_thinking(request),
             neighbours_are_one_turn=True,
             refuses_blank_text=True,
         )
@@ -505,6 +504,18 @@ def _left_to_client(members: Mapping[str, bytes]) -> frozenset[Concern]:
         if isinstance(kind, str) and kind.startswith("compact_"):
             concerns.add("compaction")
     return frozenset(concerns)
+
+
+def _may_bind_thinking(request: Request) -> bool:
+    """Whether signatures may commit to the prefix; so they may where the body names no model.
+
+    On other clouds the address names it, and ``anthropic_version`` says that it is Claude.
+    """
+    name = request.surface.model
+    model = claude_model(name)
+    if model is None:
+        return not name and "anthropic_version" in request.members
+    return model.may_bind_thinking
 
 
 def _frozen(request: Request) -> frozenset[int]:

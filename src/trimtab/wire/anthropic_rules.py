@@ -546,7 +546,7 @@ class _Walk:
             for call_id, (path, _) in before.calls.items():
                 if call_id not in turn.answered:
                     self._add("A2", path, f"{call_id} is not answered in the next message")
-        if turn.role == "user" and turn.has_words:
+        if turn.role == "user" and turn.has_words and before.calls:  # else A16 has said it
             for path in before.server_calls.values():
                 self._add("A17", path, "words follow although its result has not come")
         if turn.role == "assistant" and is_last:

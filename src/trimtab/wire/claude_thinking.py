@@ -77,17 +77,21 @@ def _thinking_parts(request: Request, place: int) -> tuple[int, ...]:
 
 
 def _close_hole(request: Request, kept: list[_Thought]) -> tuple[Drop, ...]:
-    """Strip thinking that stands before thinking that goes: the chain has no hole in it."""
+    """Strip thinking that stands before thinking that goes: the chain has no hole in it.
+
+    What goes from its front or from its end leaves no hole.
+    """
     staying = {place for place, _ in kept}
     gone = [
         place
         for place, outline in enumerate(request.outlines)
         if outline.role == "assistant" and place not in staying and _thinking_parts(request, place)
     ]
-    if not gone or not kept or kept[-1][0] < gone[-1]:
-        return ()
+    holes = [place for place in gone if kept and place < kept[-1][0]]
     reason = "thinking before thinking that was removed"
-    return tuple(Drop(Ref(place, parts), reason) for place, parts in kept if place < gone[-1])
+    return tuple(
+        Drop(Ref(place, parts), reason) for place, parts in kept if holes and place < holes[-1]
+    )
 
 
 def _unbind(
@@ -105,13 +109,16 @@ def _unbind(
     thinking = load(request.members.get("thinking", b"null"))
     if not isinstance(thinking, dict):
         return Forbidden("thinking in the open tool loop is bound to what would be edited")
+    own = thinking.get("block_binding")
+    binding = own if isinstance(own, dict) else {}
+    if binding.get("prefix_mismatch_behavior") == "drop_block":
+        return plan  # the client has said so, and sends the header
     if not headers_settable:
         return Forbidden(
             "thinking in the open tool loop is bound to what would be edited, "
             f"and the header that lets the provider drop it ({_BINDING_BETA}) cannot be set"
         )
-    own = thinking.get("block_binding")
-    binding = {**(own if isinstance(own, dict) else {}), "prefix_mismatch_behavior": "drop_block"}
+    binding = {**binding, "prefix_mismatch_behavior": "drop_block"}
     edit = EnvelopeEdit(
         ("thinking",),
         dump({**thinking, "block_binding": binding}).decode(),

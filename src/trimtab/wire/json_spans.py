@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from json.decoder import JSONDecodeError, JSONDecoder
 from typing import Any, TypeAlias
 
@@ -139,12 +139,12 @@ def _walk_object(text: bytes, raws: dict[str, Raw]) -> dict[str, Span] | None:
     """Turn lengths into places; None where a key that stands twice makes them unsure."""
     spans: dict[str, Span] = {}
     position = text.index(b"{") + 1
-    whole = memoryview(text)
     while key := _KEY.match(text, position):
         name = load(key[1])
         raw = memoryview(raws[name])
         start, stop = key.end(), key.end() + raw.nbytes
-        if whole[start:stop] != raw:
+        # Not a comparison of views: in CPython that goes byte by byte.
+        if not text.startswith(raw, start):
             return None
         spans.pop(name, None)
         spans[name] = (start, stop)
@@ -154,23 +154,30 @@ def _walk_object(text: bytes, raws: dict[str, Raw]) -> dict[str, Span] | None:
 
 
 def _scan_object(text: bytes) -> dict[str, Span]:
+    spans: dict[str, Span] = {}
+    for name, _, span in _scan_members(text):
+        spans.pop(name, None)
+        spans[name] = span
+    return spans
+
+
+def _scan_members(text: bytes) -> Iterator[tuple[str, int, Span]]:
+    """Find every member of an object, hidden ones too: its name, where its key begins, its value."""
     letters = text.decode("latin-1")
     position = _open(letters, "{")
-    spans: dict[str, Span] = {}
+    is_first = True
     while (position := _skip(letters, position)) < len(letters) and letters[position] != "}":
-        if spans:
+        if not is_first:
             position = _skip(letters, _expect(letters, position, ","))
-        start = position
-        _, position = _scan(letters, start)
-        if letters[start] != '"':
-            raise MalformedBodyError("a key is not a string", offset=start)
-        name = load(text[start:position])
+        is_first, key = False, position
+        _, position = _scan(letters, key)
+        if letters[key] != '"':
+            raise MalformedBodyError("a key is not a string", offset=key)
+        name = load(text[key:position])
         start = _skip(letters, _expect(letters, _skip(letters, position), ":"))
         _, position = _scan(letters, start)
-        spans.pop(name, None)
-        spans[name] = (start, position)
+        yield name, key, (start, position)
     _close(letters, position, "}")
-    return spans
 
 
 def _scan_array(text: bytes) -> list[Span]:
@@ -308,7 +315,7 @@ def _try_history(text: bytes, position: int, raws: Sequence[Raw]) -> tuple[Span,
             position += 1
         stop = position + view.nbytes
         # The first bytes tell a false place at once; the caller makes sure of a true one.
-        if text[position : min(position + 32, stop)] != bytes(view[:32]):
+        if not text.startswith(view[:32], position):
             return None
         spans.append((position, stop))
         position = stop
@@ -472,15 +479,11 @@ def drop_members(text: bytes, gone: Container[str]) -> list[Splice]:
         text: JSON text of the object.
         gone: Keys of those that leave.
     """
-    spans = object_spans(text)
-    start = position = text.index(b"{")
-    members: list[Span] = []
-    for _, stop in spans.values():
-        # A member that a later one of its name hides counts as part of what follows it.
-        members.append((text.index(b'"', position), stop))
-        position = stop
-    whole = (start, text.rindex(b"}") + 1)
-    return drop_elements(whole, members, [n for n, key in enumerate(spans) if key in gone])
+    found = list(_scan_members(text))
+    whole = (text.index(b"{"), text.rindex(b"}") + 1)
+    members = [(key, stop) for _, key, (_, stop) in found]
+    places = [place for place, (name, _, _) in enumerate(found) if name in gone]
+    return drop_elements(whole, members, places)
 
 
 def insert_element(array: Span, elements: Sequence[Span], new: bytes) -> Splice:

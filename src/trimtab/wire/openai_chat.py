@@ -106,14 +106,21 @@ class _OutlinedPart(msgspec.Struct):
 
 
 class _OutlinedMessage(msgspec.Struct):
+    """A message, as far as an outline needs it; words, which are most of it, are skipped."""
+
     role: str
-    content: str | list[_OutlinedPart] | None = None
+    content: Raw = Raw(b"null")
     tool_calls: list[_OutlinedCall] | None = None
     tool_call_id: str | None = None
 
 
+_LIST = ord("[")
+_STRING_OR_NULL = b'"n'
+"""First bytes of JSON text."""
+
 _history = msgspec.json.Decoder(list[_OutlinedMessage])
 _message = msgspec.json.Decoder(_OutlinedMessage)
+_content_parts = msgspec.json.Decoder(list[_OutlinedPart])
 
 
 class OpenAIChat(Format):
@@ -148,9 +155,9 @@ class OpenAIChat(Format):
     def outlines(self, body: bytes, history: Span, spans: Sequence[Span]) -> list[Outline]:
         try:
             decoded = _history.decode(memoryview(body)[slice(*history)])
+            return [_outline(message) for message in decoded]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return [_outline_alone(body[low:high]) for low, high in spans]
-        return [_outline(message) for message in decoded]
 
     def parts(self, message: bytes) -> tuple[Part, ...]:
         try:
@@ -293,16 +300,25 @@ class OpenAIChat(Format):
 
 
 def _outline(message: _OutlinedMessage) -> Outline:
-    role, content, calls = _ROLES.get(message.role), message.content, message.tool_calls or []
+    role, calls = _ROLES.get(message.role), message.tool_calls
     if role is None:
         return Outline("user", is_understood=False)
-    is_understood = all(call.function or call.custom for call in calls) and (
-        not isinstance(content, list) or all(map(_is_known, content))
-    )
+    is_understood = _is_known_content(message.content)
+    ids: tuple[str, ...] = ()
+    if calls:
+        is_understood = is_understood and all(call.function or call.custom for call in calls)
+        ids = tuple([call.id for call in calls])
     if role == "tool":
-        results = (message.tool_call_id or "",)
-        return Outline(role, (), results, has_own_words=False, is_understood=is_understood)
-    return Outline(role, tuple([call.id for call in calls]), is_understood=is_understood)
+        return Outline(role, (), (message.tool_call_id or "",), False, is_understood)
+    return Outline(role, ids, (), True, is_understood)
+
+
+def _is_known_content(raw: Raw) -> bool:
+    """Whether content is words, nothing, or a list of known parts."""
+    first = memoryview(raw)[0]
+    if first == _LIST:
+        return all(map(_is_known, _content_parts.decode(raw)))
+    return first in _STRING_OR_NULL
 
 
 def _is_known(part: _OutlinedPart) -> bool:
@@ -470,10 +486,7 @@ def _part_paths(message: bytes) -> list[Path]:
 
 def _tool(raw: bytes) -> Tool:
     text = raw.decode("utf-8", "surrogateescape")
-    try:
-        value = load(raw)
-    except MalformedBodyError:
-        return Tool("", text)
+    value = load(raw)
     if not isinstance(value, dict):
         return Tool("", text)
     inner = value.get("function")

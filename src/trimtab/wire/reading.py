@@ -34,6 +34,10 @@ def read(body: bytes, format: str | None = None) -> Request:  # noqa: A002 - the
     """
     if format is not None:
         return _read_as(body, format_named(format))
+    envelope = _split(body)
+    told = None if envelope is None else _tell_from_ends(envelope)
+    if told is not None:
+        return _located(body, told, envelope) or _read_slowly(body, told)
     members = _members(body)
     best = max(FORMATS, key=lambda candidate: candidate.recognises(body, members))
     if not best.recognises(body, members):
@@ -52,11 +56,42 @@ def _read_as(body: bytes, wire_format: Format) -> Request:
 
 def _read_fast(body: bytes, wire_format: Format) -> Request | None:
     """Split in one pass of msgspec; None where it refuses, or leaves a place in doubt."""
-    field = wire_format.history_field
+    envelope = _split(body)
+    return None if envelope is None else _located(body, wire_format, envelope)
+
+
+def _split(body: bytes) -> Any:  # noqa: ANN401 - a struct that is made from the formats
+    """Split the history and keep the envelope raw; None where msgspec refuses."""
     try:
-        envelope = _ENVELOPES[wire_format.name].decode(body)
+        return _ENVELOPE.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def _tell_from_ends(envelope: Any) -> Format | None:  # noqa: ANN401 - the same
+    """Tell the format from the envelope and both ends of the history; None where they leave doubts.
+
+    A large body is not searched where its ends say enough.
+    """
+    members: dict[str, bytes] = {}
+    ends: list[bytes] = []
+    for field in envelope.__struct_fields__:
+        value = getattr(envelope, field)
+        if isinstance(value, Raw):
+            members[field] = bytes(value)
+        elif value is not UNSET:
+            shown = value if len(value) <= 2 * _END else (*value[:_END], *value[-_END:])
+            ends.append(b'"%b":[%b]' % (field.encode(), b",".join(shown)))
+            members[field] = b"[]"
+    sample = b"{%b}" % b",".join(ends)
+    scores = [candidate.recognises(sample, members) for candidate in FORMATS]
+    best = max(scores)
+    return FORMATS[scores.index(best)] if best >= _CERTAIN else None
+
+
+def _located(body: bytes, wire_format: Format, envelope: Any) -> Request | None:  # noqa: ANN401 - the same
+    """Find in the body what was split; None where that leaves a place in doubt."""
+    field = wire_format.history_field
     raws = getattr(envelope, field)
     if raws is UNSET:
         return None
@@ -91,13 +126,21 @@ def _members(body: bytes) -> Mapping[str, bytes]:
     return {name: body[low:high] for name, (low, high) in object_spans(body).items()}
 
 
-def _envelope(wire_format: Format) -> msgspec.json.Decoder[Any]:
-    """A decoder that splits the history and keeps the envelope raw, in one pass."""
+def _envelope() -> msgspec.json.Decoder[Any]:
+    """A decoder that splits the history of any format and keeps the envelope raw, in one pass."""
+    histories = {wire_format.history_field: None for wire_format in FORMATS}
+    others = {name: None for wire_format in FORMATS for name in wire_format.envelope_fields}
     fields: list[tuple[str, Any, Any]] = [
-        (wire_format.history_field, list[Raw] | UnsetType, UNSET),
-        *((name, Raw | UnsetType, UNSET) for name in wire_format.envelope_fields),
+        *((name, list[Raw] | UnsetType, UNSET) for name in histories),
+        *((name, Raw | UnsetType, UNSET) for name in others if name not in histories),
     ]
     return msgspec.json.Decoder(msgspec.defstruct("Envelope", fields))
 
 
-_ENVELOPES = {wire_format.name: _envelope(wire_format) for wire_format in FORMATS}
+_ENVELOPE = _envelope()
+
+_END = 16
+"""Messages at either end of a history that are looked at to tell its format."""
+
+_CERTAIN = 80
+"""From here on a format has seen a key that no other has, and is sure of itself."""

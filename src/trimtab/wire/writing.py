@@ -80,9 +80,12 @@ def _markers_of_removed(request: Request, plan: Plan) -> dict[int, bytes]:
     a made message, or the place of the message that it joined.
     """
     markers: dict[int, bytes] = {}
+    seen: set[Ref] = set()  # a message that two folds remove hands its marker on once
     for edit in plan:
         if isinstance(edit, Fold):
-            found = [marker for ref in edit.removed for marker in _markers(request, ref)]
+            removed = [ref for ref in edit.removed if ref not in seen]
+            seen.update(removed)
+            found = [marker for ref in removed for marker in _markers(request, ref)]
             if found:
                 markers[id(edit.message) if edit.joins is None else edit.joins] = found[0]
     return markers

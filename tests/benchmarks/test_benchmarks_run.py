@@ -1,0 +1,151 @@
+"""That the benchmarks run and measure what they say; never how fast anything is."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from benchmarks import checking, counting, importing, memory, rewriting, run, splitting
+from benchmarks.bodies import bodies
+from benchmarks.conversation import exchanges
+from benchmarks.figures import Answer, Row, Target, Timing, interleaved, ratio
+from benchmarks.session_files import KINDS, write_file
+from benchmarks.tables import markdown, missed, replaced, show
+from trimtab import CharTokenCounter
+from trimtab.replay import files
+from trimtab.wire import check
+
+TINY: dict[str, Callable[[], Answer]] = {
+    "splitting": lambda: splitting.answer(size_bytes=5_000, runs=1),
+    "checking": lambda: checking.answer(size_bytes=5_000, runs=1),
+    "rewriting": lambda: rewriting.answer(sizes_bytes=(5_000,), runs=1, counter=CharTokenCounter()),
+    "counting": lambda: counting.answer(size_bytes=5_000, runs=1, with_bpe=False),
+    "importing": lambda: importing.answer(runs=1, modules=("json",), processes={"pass": "pass"}),
+}
+ANSWER = Answer(
+    "walking",
+    "Walking `far`",
+    ("what", "ratio"),
+    (
+        Row(("up", "2.00"), Target(1.5, 2.0)),
+        Row(("down", "1.00"), Target(1.5, 1.0)),
+        Row(("flat", ""), None),
+    ),
+    "On foot.",
+)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_each_question_is_answered_with_a_figure_in_each_column(name: str) -> None:
+    """Every benchmark runs on a small input, and each of its rows fills its table."""
+    answer = TINY[name]()
+
+    assert answer.name == name
+    assert answer.rows
+    assert {len(row.cells) for row in answer.rows} == {len(answer.columns)}
+
+
+def test_every_benchmark_can_be_asked() -> None:
+    """``run.py`` knows all of them, and refuses what it does not know."""
+    assert set(run.BENCHMARKS) == {*TINY, "memory"}
+    with pytest.raises(SystemExit):
+        run.main(["walking"])
+
+
+def test_a_process_is_charged_for_its_own_memory_alone() -> None:
+    """What the measuring process holds does not count for the one that is measured."""
+    held = b"x" * 150_000_000
+
+    small = memory.measured("pass")
+    large = memory.measured("held = b'x' * 100_000_000")
+
+    assert small.peak_bytes < 100_000_000 < large.peak_bytes < len(held)
+
+
+def test_a_process_that_fails_is_not_measured() -> None:
+    """A figure of a program that did not do its work would be worthless."""
+    with pytest.raises(RuntimeError, match="ended with 3"):
+        memory.measured("raise SystemExit(3)")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_made_file_is_a_valid_session_of_its_kind(kind: str, tmp_path: Path) -> None:
+    """A large file is what a client could have written: its largest request breaks no rule."""
+    path = tmp_path / "session"
+
+    size = write_file(path, kind, 20_000)
+
+    (recording,) = files.load(path.read_bytes(), "session")
+    request = recording.requests[recording.largest]
+    name = request.format or "anthropic"
+    assert 20_000 <= size < 140_000
+    assert recording.notes == ()
+    assert check(request.build(), name, unrecorded=request.unrecorded) == ()
+
+
+def test_a_body_is_valid_in_both_formats() -> None:
+    """What is measured is what a provider takes, repeated parts too."""
+    made = bodies(600_000)
+
+    assert {body.format for body in made} == {"anthropic", "openai-chat"}
+    assert [check(body.json, body.format) for body in made] == [()] * len(made)
+
+
+def test_a_conversation_is_the_same_each_time_and_repeats_no_call() -> None:
+    """Figures of two days are of the same conversation."""
+    first, second = (list(islice(exchanges(), 50)) for _ in range(2))
+
+    ids = [call.id for exchange in first for call in exchange.calls]
+    assert first == second
+    assert len(set(ids)) == len(ids)
+
+
+def test_things_take_turns() -> None:
+    """Each thing runs once unmeasured, then all of them in turn."""
+    ran: list[str] = []
+
+    times = interleaved(2, {"a": lambda: ran.append("a"), "b": lambda: ran.append("b")})
+
+    assert "".join(ran) == "ab" * 3
+    assert {name: len(timing.seconds) for name, timing in times.items()} == {"a": 2, "b": 2}
+
+
+def test_a_ratio_is_taken_between_neighbours() -> None:
+    """A machine that slows down for a while does not change it."""
+    assert ratio(Timing((1.0, 10.0, 1.0)), Timing((2.0, 20.0, 2.0))) == 0.5
+
+
+def test_a_missed_target_is_shown_and_counted() -> None:
+    """Whoever reads a table sees what was missed."""
+    out = io.StringIO()
+    show(ANSWER, Console(file=out, width=80))
+
+    assert missed([ANSWER]) == 1
+    assert [line.split()[-1] for line in out.getvalue().splitlines() if "≤" in line] == [
+        "NO",
+        "yes",
+    ]
+
+
+def test_an_answer_takes_its_place_in_a_page() -> None:
+    """Only what stands between the marks changes; without marks nothing is guessed."""
+    page = "# Far\n<!-- walking -->\nold\n<!-- end of walking -->\nEnd.\n"
+
+    assert replaced(page, "walking", markdown(ANSWER)) == (
+        "# Far\n<!-- walking -->\n\n"
+        "`python benchmarks/run.py walking`\n\n"
+        "| what | ratio | target | met |\n"
+        "| --- | ---: | ---: | ---: |\n"
+        "| up | 2.00 | ≤ 1.50 | NO |\n"
+        "| down | 1.00 | ≤ 1.50 | yes |\n"
+        "| flat |  |  |  |\n\n"
+        "On foot.\n\n"
+        "<!-- end of walking -->\nEnd.\n"
+    )
+    with pytest.raises(ValueError, match="no marks for walking"):
+        replaced("# Far\n", "walking", "")

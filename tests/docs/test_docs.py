@@ -1,0 +1,61 @@
+"""What the docs say is what the code does."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from docs.make_rules import PAGE, page
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" / "README.md"]
+EXAMPLES = {
+    "fit_one_request.py": ["demo/session.json", "20000"],
+    "build_and_check.py": [],
+}
+
+
+def test_the_page_of_rules_is_the_one_that_the_rules_make() -> None:
+    """docs/rules.md is generated from the tables that check uses."""
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_to_something(path: Path) -> None:
+    """A relative link names a file that is there, and a heading in it."""
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+        if not target.startswith("http"):
+            assert (path.parent / target).exists(), target
+
+
+def test_every_example_is_listed_and_runs() -> None:
+    """An example does what it says, as it stands."""
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(EXAMPLES)
+    for name, arguments in EXAMPLES.items():
+        subprocess.run(
+            [sys.executable, f"examples/{name}", *arguments],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+        )
+
+
+def test_every_command_of_the_readme_is_a_command() -> None:
+    """Make targets and subcommands that the README names exist."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"(?:[$] |`)make ([a-z]+)", readme):
+        assert f"\n{target}:" in makefile
+    told = subprocess.run(
+        [sys.executable, "-c", "from trimtab.cli.main import main; main()", "--help"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    for command in re.findall(r"trimtab (check|inspect|compact|\w+) (?:FILE|demo)", readme):
+        assert command in told
