@@ -26,4 +26,7 @@ def main(path: str, limit_tokens: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(
+        sys.argv[1] if len(sys.argv) > 1 else "demo/session.json",
+        int(sys.argv[2]) if len(sys.argv) > 2 else 20_000,
+    )

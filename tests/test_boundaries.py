@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trimtab import Constraints, Message, Text, ToolCall, ToolResult
-from trimtab.boundaries import Atom, Boundaries, Piece, is_made, protected_pieces, round_starts
+from trimtab.boundaries import (
+    MARKER,
+    Atom,
+    Boundaries,
+    Piece,
+    is_made,
+    protected_pieces,
+    round_starts,
+)
 from trimtab.plan import Ref
 
 
@@ -126,7 +134,7 @@ def test_rounds_begin_with_words_that_the_user_said() -> None:
         calls("1"),
         results("1"),
         results("1", words="b"),
-        Message.user("[trimtab: earlier messages were removed]"),
+        Message.user(MARKER),
         Message.user("c", origin="summary"),
         Message.user("d"),
     ]
@@ -137,9 +145,10 @@ def test_rounds_begin_with_words_that_the_user_said() -> None:
 def test_what_we_made_is_known_by_origin_or_by_its_words() -> None:
     """A marker that went through JSON has lost its origin and is still known."""
     assert is_made(Message.user("x", origin="marker"))
-    assert is_made(Message.user("[trimtab: 3 lines removed]"))
-    assert not is_made(Message.user("what does [trimtab: mean?"))
-    assert not is_made(Message.assistant("[trimtab: I said it]"))
+    assert is_made(Message.user(f"{MARKER}\nwith more below"))
+    assert not is_made(Message.user("[trimtab: 3 lines removed] what does this mean?"))
+    assert not is_made(Message.user(f"what does {MARKER} mean?"))
+    assert not is_made(Message.assistant(MARKER))
 
 
 def test_what_is_protected_and_why() -> None:

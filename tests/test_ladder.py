@@ -58,7 +58,7 @@ def test_the_newest_results_give_way_last() -> None:
     fits = climb(history, Limits(history.total_tokens, 10, 10))
     clipped = climb(history, Limits(500, 500, 200))
 
-    assert fits == Climb(EMPTY_PLAN, history.total_tokens)
+    assert fits == Climb(EMPTY_PLAN, history.total_tokens, history.total_tokens)
     assert kinds(clipped) == {"Replace"}
     assert clipped.tokens <= 500
 
@@ -111,5 +111,5 @@ def test_a_history_on_the_server_is_not_touched() -> None:
     history = session(constraints=Constraints(hands_off="it lies on the server"))
 
     assert climb(history, Limits(5, 5, 5)) == Climb(
-        EMPTY_PLAN, history.total_tokens, "it lies on the server"
+        EMPTY_PLAN, history.total_tokens, history.total_tokens, "it lies on the server"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import json
 from typing import Any
 
@@ -262,3 +263,189 @@ def test_representations_show_no_words_and_no_header_values() -> None:
 
     assert "sesame" not in told
     assert "sk-secret" not in told
+
+
+# ------------------------------------------------------- faults that were found
+
+
+def words(text: str, role: str = "user") -> Json:
+    """A message of words alone."""
+    return {"role": role, "content": text}
+
+
+LONG = "x " * 400
+
+
+def test_system_messages_in_a_row_stay_valid() -> None:
+    """Two mid-conversation system messages whose neighbours go each keep words and an answer."""
+    messages = [words("task"), words(LONG, "assistant"), words(LONG), words("S1", "system")]
+    messages += [words(LONG, "assistant"), words(LONG), words("S2", "system")]
+    messages += [words(LONG, "assistant"), words("now")]
+
+    result = rewrite(body_of(messages, model="claude-opus-5"), 700)
+
+    sent = json.loads(result.body)["messages"]
+    assert check(result.body, "anthropic") == ()
+    assert result.outcome.status == "fits"
+    assert [message["content"] for message in sent if message["role"] == "system"] == ["S1", "S2"]
+
+
+@pytest.mark.parametrize("limit", range(1_000, 9_500, 500))
+def test_a_turn_that_began_with_manual_thinking_still_does(limit: int) -> None:
+    """Steps without thinking of their own keep the answer that began their turn."""
+    first = exchange("t0", "line\n" * 900, thinking=True)
+    later = [m for n in range(1, 8) for m in exchange(f"t{n}", "line\n" * 900)]
+    thinking = {"type": "enabled", "budget_tokens": 2_000}
+    body = body_of(
+        [words("task"), *first, *later],
+        model="claude-sonnet-4-5",
+        thinking=thinking,
+        max_tokens=4_000,
+    )
+
+    result = rewrite(body, limit)
+
+    assert check(result.body, "anthropic") == ()
+    assert "would break" not in result.outcome.reason
+    assert result.outcome.status == ("fits" if limit >= 2_500 else result.outcome.status)
+
+
+def test_newest_results_are_clipped_where_older_edits_are_forbidden() -> None:
+    """On a model that binds thinking, without headers, what was not sent yet may still be cut."""
+    messages = [
+        words("task"),
+        *exchange("t0", "small", thinking=True),
+        *exchange("t1", "word " * 5_000, thinking=True),
+    ]
+    body = body_of(messages, model="claude-fable-5-2", thinking={"type": "adaptive"})
+
+    result = rewrite(body, 3_000, headers_settable=False)
+
+    assert result.outcome.status == "fits"
+    assert json.loads(result.body)["messages"][:-1] == messages[:-1]
+
+
+def test_a_cache_marker_is_not_moved_in_front_of_a_longer_one() -> None:
+    """A marker that stood behind a message that stays is not put before it."""
+    kept = {"type": "text", "text": "keep", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    gone = {"type": "text", "text": LONG, "cache_control": {"type": "ephemeral", "ttl": "5m"}}
+    messages = [
+        words("task"),
+        words(LONG, "assistant"),
+        {"role": "user", "content": [{"type": "hologram"}, kept]},
+        words(LONG, "assistant"),
+        {"role": "user", "content": [gone]},
+        words(LONG, "assistant"),
+        words("now"),
+    ]
+
+    result = rewrite(body_of(messages), 900)
+
+    assert check(result.body, "anthropic") == ()
+    assert "would break" not in result.outcome.reason
+    assert result.outcome.status == "fits"
+
+
+def test_roles_alternate_after_a_second_compaction_too() -> None:
+    """Behind an earlier marker, two users in a row get an answer between them as well."""
+    messages = [words("task"), words(LONG, "assistant"), words("q"), words("ok", "assistant")]
+    first = rewrite(body_of([*messages, words("now")]), 800, trigger_tokens=500, target_tokens=1)
+    later = [*json.loads(first.body)["messages"], words(LONG, "assistant"), words("later")]
+
+    second = rewrite(body_of(later), 900, trigger_tokens=500, target_tokens=1)
+
+    roles = [message["role"] for message in json.loads(second.body)["messages"]]
+    assert roles == ["user", "assistant", "user"]
+    assert second.body.count(b"earlier messages were removed") == 1
+
+
+def test_words_that_look_like_a_marker_are_still_the_users() -> None:
+    """A user who quotes our marker is protected like any other."""
+    asked = "[trimtab: 5 lines removed] what does this mean?"
+    messages = [words("task"), words(LONG, "assistant"), words(LONG), words(LONG, "assistant")]
+
+    result = rewrite(body_of([*messages, words(asked), *exchange("t", LONG)]), 900)
+
+    assert words(asked) in json.loads(result.body)["messages"]
+
+
+def test_a_result_that_is_moved_keeps_its_blocks() -> None:
+    """Blocks that are not decoded go along as they came."""
+    found = {
+        "type": "search_result",
+        "source": "s",
+        "title": "t",
+        "content": [{"type": "text", "text": "hi"}],
+    }
+    late = {"type": "tool_result", "tool_use_id": "t", "content": [found]}
+    call = {"type": "tool_use", "id": "t", "name": "look", "input": {}}
+    messages = [
+        words("task"),
+        {"role": "assistant", "content": [call]},
+        words("next"),
+        words("ok", "assistant"),
+        {"role": "user", "content": [late, {"type": "text", "text": "now"}]},
+    ]
+
+    result = rewrite(body_of(messages), 100_000)
+
+    assert json.loads(result.body)["messages"][2]["content"] == [late]
+
+
+def test_a_clip_never_leaves_blanks_alone() -> None:
+    """A result whose first lines are empty is not cut down to them."""
+    result = {
+        "type": "tool_result",
+        "tool_use_id": "t0",
+        "content": [{"type": "text", "text": "\n\n" + "foo\n" * 300}],
+    }
+    call = {"type": "tool_use", "id": "t0", "name": "look", "input": {}}
+    messages = [
+        words("task"),
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+        words("ok", "assistant"),
+        words("q"),
+        *exchange("t1", "r"),
+    ]
+
+    done = rewrite(body_of(messages), 700, tool_output_max_lines=1, keep_first=10)
+
+    assert check(done.body, "anthropic") == ()
+    assert "would break" not in done.outcome.reason
+
+
+def test_what_is_needed_is_what_a_smaller_budget_reaches() -> None:
+    """A budget that is told to be needed is no larger than one that fits."""
+    messages = [words("task"), words("hm", "assistant"), words("q"), *exchange("t1", "w " * 2_000)]
+    body = body_of(messages)
+    sizes = {limit: rewrite(body, limit).outcome for limit in range(560, 700, 4)}
+
+    fitting = [limit for limit, outcome in sizes.items() if outcome.fits]
+    needed = [outcome.needed_tokens for outcome in sizes.values() if not outcome.fits]
+    assert fitting
+    assert needed
+    assert all(tokens <= min(fitting) for tokens in needed)
+
+
+def test_many_parallel_results_take_no_longer_than_their_number() -> None:
+    """Four times the results are looked at about four times, not sixteen."""
+    looks = []
+    for count in (50, 200):
+        ids = [f"t{number}" for number in range(count)]
+        calls = [{"type": "tool_use", "id": i, "name": "look", "input": {}} for i in ids]
+        answers = [{"type": "tool_result", "tool_use_id": i, "content": "w " * 300} for i in ids]
+        body = body_of(
+            [
+                words("task"),
+                {"role": "assistant", "content": calls},
+                {"role": "user", "content": answers},
+            ]
+        )
+        profile = cProfile.Profile()
+        profile.enable()
+        assert rewrite(body, 60 * count).outcome.status == "fits"
+        profile.disable()
+        looks.append(sum(entry.callcount for entry in profile.getstats()))
+
+    assert looks[1] < 6 * looks[0]

@@ -31,8 +31,15 @@ __all__ = [
 ]
 
 MADE_PREFIX = "[trimtab: "
-"""What a text begins with that we made. A marker that went through JSON has
-lost its origin; it is known again by these words."""
+"""What every text that we make begins with."""
+
+MARKER = (
+    f"{MADE_PREFIX}earlier messages were removed here, so that the conversation fits its window. "
+    "What follows continues it.]"
+)
+"""Says that something is missing. It holds no count, date or size: it is the same at each
+compaction, so that nothing before or behind it drifts. A user message whose first line it is
+was made by us, also where it went through JSON and lost its origin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +252,7 @@ def is_made(message: Message) -> bool:
         return True
     if message.role != "user" or not message.has_own_words:
         return False
-    return message.text.startswith(MADE_PREFIX)
+    return message.text.partition("\n")[0] == MARKER
 
 
 def protected_pieces(
@@ -274,7 +281,7 @@ def protected_pieces(
     for place, reason in (
         *_user_words(messages, boundaries),
         *_named_messages(messages, boundaries, constraints, protect),
-        *_exchanges_under_way(boundaries),
+        *_exchanges_under_way(boundaries, constraints),
     ):
         for other in boundaries.atoms[boundaries.pieces[place].atom].pieces:
             reasons.setdefault(other, reason)
@@ -309,10 +316,14 @@ def _named_messages(
             yield place, "named by protect"
 
 
-def _exchanges_under_way(boundaries: Boundaries) -> Iterator[tuple[int, str]]:
+def _exchanges_under_way(
+    boundaries: Boundaries, constraints: Constraints
+) -> Iterator[tuple[int, str]]:
     newest = boundaries.newest_exchange()
     for place, piece in enumerate(boundaries.pieces):
-        if piece.atom == newest:
+        if piece.ref.message == constraints.turn_start:
+            yield place, "begins the turn under way"
+        elif piece.atom == newest:
             yield place, "newest exchange"
         elif boundaries.atoms[piece.atom].is_pending:
             yield place, "a call waits for its result"

@@ -31,6 +31,8 @@ class Constraints:
         frozen: Messages that stay whole and untouched: they hold something
             that is not understood.
         illegal_starts: Messages that a kept tail may not begin with.
+        turn_start: A message that begins a turn which words of ours must not
+            interrupt; it stays, and a marker stands in front of it. None for none.
         open_loop_start: First message behind the last words that the user
             said, where there is one: the tool loop that the model may still be in.
         binds_thinking: Whether signatures commit to the exact prefix, so that
@@ -45,6 +47,7 @@ class Constraints:
     left_to_client: frozenset[Concern] = frozenset()
     frozen: frozenset[int] = frozenset()
     illegal_starts: frozenset[int] = frozenset()
+    turn_start: int | None = None
     open_loop_start: int | None = None
     binds_thinking: bool = False
     results_must_follow: bool = True

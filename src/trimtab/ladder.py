@@ -8,7 +8,7 @@ is too large, the plan says so in numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trimtab.budget import Limits
 from trimtab.plan import EMPTY_PLAN, Edit, Plan, Replace
@@ -18,7 +18,7 @@ from trimtab.strategies.drop_middle import drop_middle
 from trimtab.strategies.history import History
 from trimtab.strategies.keep_within_budget import keep_within_budget, without_answered_exchange
 
-__all__ = ["Climb", "climb"]
+__all__ = ["Climb", "climb", "clip_alone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,14 @@ class Climb:
     Attributes:
         plan: The edits; empty if there was nothing to do, or nothing could be done.
         tokens: What the whole request weighs under it.
+        smallest_tokens: The least that any plan could make of it.
         forbidden: What was left undone because the client leaves it to the
             provider; empty if nothing was.
     """
 
     plan: Plan
     tokens: int
+    smallest_tokens: int
     forbidden: str = ""
 
 
@@ -45,31 +47,34 @@ def climb(history: History, limits: Limits) -> Climb:
         limits: The target to come down to, and the limit that must be kept.
 
     Returns:
-        The first plan that meets the target; else the one that keeps within
-        the limit; else the smallest.
+        The first plan that meets the target; else the first that keeps within
+        the limit; else the smallest that keeps roles alternating.
     """
+    total = history.total_tokens
     if history.constraints.hands_off:
-        return Climb(EMPTY_PLAN, history.total_tokens, history.constraints.hands_off)
-    best = Climb(EMPTY_PLAN, history.total_tokens)
+        return Climb(EMPTY_PLAN, total, total, history.constraints.hands_off)
+    best = Climb(EMPTY_PLAN, total, total)
     for plan in _tiers(history, limits):
-        best = _smaller(best, plan, history)
+        best = _better(best, plan, history)
         if best.tokens <= limits.target_tokens:
             return best
     if best.tokens > limits.limit_tokens:
         for plan in _last_resorts(history, limits):
-            best = _smaller(best, plan, history)
+            best = _better(best, plan, history)
             if best.tokens <= limits.limit_tokens:
                 return best
+        bare = best
         for plan in _without_fillers(history, limits):
-            bare = _smaller(best, plan, history)
+            bare = _better(bare, plan, history)
             if bare.tokens <= limits.limit_tokens:
                 return bare
-    return Climb(best.plan, best.tokens, _left_undone(history))
+        best = replace(best, smallest_tokens=bare.tokens)
+    return replace(best, forbidden=_left_undone(history))
 
 
-def _smaller(best: Climb, plan: Plan, history: History) -> Climb:
+def _better(best: Climb, plan: Plan, history: History) -> Climb:
     tokens = history.tokens_under(plan)
-    return Climb(plan, tokens) if tokens < best.tokens else best
+    return Climb(plan, tokens, tokens) if tokens < best.tokens else best
 
 
 def _tiers(history: History, limits: Limits) -> Iterator[Plan]:
@@ -87,15 +92,30 @@ def _last_resorts(history: History, limits: Limits, *, with_fillers: bool = True
     """Plans for when even what is protected is larger than the limit."""
     limit = limits.limit_tokens
     if "compaction" in history.constraints.left_to_client:
-        yield Plan(_clip_newest(history, history.total_tokens - limit))
+        yield clip_alone(history, limits)
         return
-    for candidate in (history, without_answered_exchange(history)):
-        if candidate is None:
-            continue
-        edits = keep_within_budget(candidate, limit, with_fillers=with_fillers)
-        yield Plan(edits)
-        excess = candidate.tokens_under(Plan(edits)) - limit
-        yield _joined(_clip_newest(candidate, excess), edits)
+    yield from _kept(history, limit, with_fillers=with_fillers)
+    yield clip_alone(history, limits)  # a short history: folding costs more than it saves
+    released = without_answered_exchange(history)
+    if released is not None:
+        yield from _kept(released, limit, with_fillers=with_fillers)
+
+
+def _kept(history: History, limit_tokens: int, *, with_fillers: bool) -> Iterator[Plan]:
+    """What is protected and the newest, as it is and with the newest results clipped."""
+    edits = keep_within_budget(history, limit_tokens, with_fillers=with_fillers)
+    yield Plan(edits)
+    excess = history.tokens_under(Plan(edits)) - limit_tokens
+    yield _joined(_clip_newest(history, excess), edits)
+
+
+def clip_alone(history: History, limits: Limits) -> Plan:
+    """Clip the newest exchange's results and change nothing else.
+
+    It reaches nothing that was sent before, so it is allowed where older
+    edits are not.
+    """
+    return Plan(_clip_newest(history, history.total_tokens - limits.limit_tokens))
 
 
 def _without_fillers(history: History, limits: Limits) -> Iterator[Plan]:

@@ -283,6 +283,7 @@ class _Composer:
         made = [edit for edit in first if isinstance(edit, Fold) and edit.joins is None]
         self._makers = {id(edit.message): edit for edit in made}
         self._unmade: set[int] = set()  # ids of made messages that the second plan drops
+        self._remade: dict[int, Message] = {}  # what it makes of others, by their ids
 
     def compose(self, second: Plan) -> Plan:
         later = [edit for old in second for edit in self._translate(old)]
@@ -290,6 +291,8 @@ class _Composer:
         for edit in self._first:
             if isinstance(edit, Fold) and id(edit.message) in self._unmade:
                 kept += [Drop(ref, edit.reason) for ref in edit.removed]
+            elif isinstance(edit, Fold) and id(edit.message) in self._remade:
+                kept.append(replace(edit, message=self._remade[id(edit.message)]))
             else:
                 kept.append(edit)
         return Plan((*kept, *later), (*self._first.envelope, *second.envelope))
@@ -307,7 +310,8 @@ class _Composer:
             case Replace():
                 slot = self._slots[edit.message]
                 if slot.source is None:
-                    return []  # what we made is never so large that it is clipped
+                    self._remake(slot.message, edit)
+                    return []
                 part = self._original_parts(slot)[edit.part]
                 return [replace(edit, message=slot.source, part=part)]
             case Fold():
@@ -318,6 +322,12 @@ class _Composer:
                         edit, removed=tuple(removed), before=self._before(edit.before), joins=joins
                     )
                 ]
+
+    def _remake(self, made: Message, edit: Replace) -> None:
+        """Change what the first plan made: a result that it moved can be large."""
+        parts = list(self._remade.get(id(made), made).parts)
+        parts[edit.part] = edit.new
+        self._remade[id(made)] = made.with_parts(parts)
 
     def _refs(self, ref: Ref, *, is_drop: bool) -> list[Ref]:
         slot = self._slots[ref.message]

@@ -15,8 +15,7 @@ TARGET_RATIO = 0.4
 """A compaction plans down to this share of the trigger while growth is not known.
 
 Why so low: each compaction rewrites the prefix, which the provider then bills
-at the write price; 0.4 leaves room for many turns before the next one. The
-figure is the design's; docs/measurements.md compares others.
+at the write price; 0.4 leaves room for many turns before the next one.
 """
 
 

@@ -14,19 +14,19 @@ Pure and synchronous: no I/O, clock, lock, task or log.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from trimtab.budget import Limits
 from trimtab.constraints import Constraints
 from trimtab.events import ContextCompacted, Event, HistoryRepaired, PassedOn
-from trimtab.ladder import Climb, climb
+from trimtab.ladder import Climb, climb, clip_alone
 from trimtab.messages import Message
 from trimtab.plan import EMPTY_PLAN, Forbidden, Outcome, OutcomeStatus, Plan, apply, compose
 from trimtab.policy import Policy
 from trimtab.strategies.history import History
 from trimtab.strategies.mend_pairs import mend_pairs
-from trimtab.tokens import Measure, TokenCounter, counter_for
+from trimtab.tokens import Measure, Quality, TokenCounter, counter_for
 from trimtab.wire import Call, Request, check, read, write
 
 __all__ = ["Rewrite", "Session", "Turn"]
@@ -56,6 +56,7 @@ class Rewrite:
         plan: Every edit, with its reason and what it saves.
         events: What happened, in the past tense.
         counter: What counted, for people.
+        quality: How far its counts can be trusted.
     """
 
     body: bytes = field(repr=False)
@@ -64,6 +65,7 @@ class Rewrite:
     plan: Plan
     events: tuple[Event, ...] = ()
     counter: str = ""
+    quality: Quality = "estimate"
 
 
 class Session:
@@ -104,7 +106,7 @@ class Session:
 
         Returns:
             The rewrite. Where it does not fit, its outcome says why and what
-            it would take; its body is then the smallest that is valid.
+            it would take; its body is then as small as was possible.
 
         Raises:
             TokenCountError: If the counter fails.
@@ -156,36 +158,57 @@ class Session:
             )
         limits = self.policy.limits()
         if history.total_tokens <= limits.trigger_tokens:
-            return Climb(EMPTY_PLAN, history.total_tokens)
+            return Climb(EMPTY_PLAN, history.total_tokens, history.total_tokens)
         return climb(history, limits)
 
     def _send(
         self, turn: Turn, arrived: History, mended: Plan, plan: Plan, climbed: Climb
     ) -> Rewrite:
-        """Let the format have the last word, write the body, and look at it once more."""
-        request = turn.request
+        """Take the first plan that the format and its rules let through, and write it."""
+        request, limits = turn.request, self.policy.limits()
         reason = climbed.forbidden
-        complete = request.format.complete(request, plan, headers_settable=self._headers_settable)
-        if isinstance(complete, Forbidden):
-            reason, complete = complete.reason, EMPTY_PLAN
-        body = write(request, complete)
-        if complete and (worse := _made_worse(request, body)):
-            reason, complete, body = (
-                f"the edited request would break rule {worse}",
-                EMPTY_PLAN,
-                request.body,
-            )
-        after = arrived.total_tokens if body is request.body else _recount(request, body, arrived)
-        before, limits = arrived.total_tokens, self.policy.limits()
-        outcome = _outcome(limits, complete, before, after, climbed.tokens, reason)
+        complete, body = EMPTY_PLAN, request.body
+        is_compacted = False
+        for wanted in self._candidates(arrived, mended, plan):
+            answer = self._written(request, wanted)
+            if not isinstance(answer, Forbidden):
+                complete, body = answer
+                is_compacted = bool(climbed.plan) and wanted != mended
+                break
+            reason = reason or answer.reason
+        before = arrived.total_tokens
+        after = before if body is request.body else _recount(request, body, arrived)
+        outcome = _outcome(limits, complete, before, after, climbed.smallest_tokens, reason)
         return Rewrite(
             body,
             _headers(turn.call, complete),
             outcome,
             arrived.priced(complete),
-            _events(arrived, mended, complete, outcome),
+            _events(arrived, mended, complete, outcome, reason, is_compacted=is_compacted),
             arrived.measure.name,
+            arrived.measure.quality,
         )
+
+    def _candidates(self, arrived: History, mended: Plan, plan: Plan) -> Iterator[Plan]:
+        """What was planned; else the newest results clipped alone; else the mending alone."""
+        yield plan
+        limits = self.policy.limits()
+        if plan and not mended:
+            alone = clip_alone(arrived, limits)
+            if arrived.tokens_under(alone) <= limits.limit_tokens:
+                yield alone
+        yield mended
+        yield EMPTY_PLAN
+
+    def _written(self, request: Request, plan: Plan) -> tuple[Plan, bytes] | Forbidden:
+        """Let the format have the last word, write the body, and look at it once more."""
+        complete = request.format.complete(request, plan, headers_settable=self._headers_settable)
+        if isinstance(complete, Forbidden):
+            return complete
+        body = write(request, complete)
+        if complete and (rule := _made_worse(request, body)):
+            return Forbidden(f"the edited request would break rule {rule}")
+        return complete, body
 
 
 def _recount(request: Request, body: bytes, arrived: History) -> int:
@@ -205,12 +228,13 @@ def _shifted(constraints: Constraints, mended: Plan, messages: Sequence[Message]
     def moved(old: frozenset[int]) -> frozenset[int]:
         return frozenset(places[place] for place in old if place in places)
 
-    loop = constraints.open_loop_start
+    loop, turn = constraints.open_loop_start, constraints.turn_start
     return replace(
         constraints,
         frozen=moved(constraints.frozen),
         illegal_starts=moved(constraints.illegal_starts),
         open_loop_start=None if loop is None else places.get(loop),
+        turn_start=None if turn is None else places.get(turn),
     )
 
 
@@ -232,14 +256,8 @@ def _outcome(
         return Outcome(status, limit, before, after)
     if reason:
         return Outcome("unmet", limit, before, after, min(possible, after), reason)
-    return Outcome(
-        "unsatisfiable",
-        limit,
-        before,
-        after,
-        after,
-        "what is protected alone is larger than the limit",
-    )
+    told = "what is protected alone is larger than the limit"
+    return Outcome("unsatisfiable", limit, before, after, min(possible, after), told)
 
 
 def _headers(call: Call, plan: Plan) -> dict[str, str]:
@@ -255,21 +273,28 @@ def _headers(call: Call, plan: Plan) -> dict[str, str]:
     return headers
 
 
-def _events(arrived: History, mended: Plan, plan: Plan, outcome: Outcome) -> tuple[Event, ...]:
+def _events(
+    arrived: History,
+    mended: Plan,
+    plan: Plan,
+    outcome: Outcome,
+    reason: str,
+    *,
+    is_compacted: bool,
+) -> tuple[Event, ...]:
     events: list[Event] = []
     if mended and plan:
         events.append(HistoryRepaired(len(mended.edits)))
-    if outcome.tokens_after < outcome.tokens_before:
-        messages = len(apply(plan, arrived.messages))
+    if is_compacted:
         events.append(
             ContextCompacted(
                 "deterministic",
                 len(arrived.messages),
-                messages,
+                len(apply(plan, arrived.messages)),
                 outcome.tokens_before,
                 outcome.tokens_after,
             )
         )
-    if outcome.status == "unmet":
-        events.append(PassedOn(outcome.reason))
+    if reason and (outcome.status == "unmet" or not plan):
+        events.append(PassedOn(reason))
     return tuple(events)

@@ -15,7 +15,7 @@ REPORT = """\
 long.json
 request-bodies, openai-chat
 
-limit 330 tokens, target 300, counted by o200k_base
+limit 330 tokens, target 300, counted by o200k_base (exact)
 
 what                              where   why                              saved
 ────────────────────────────────────────────────────────────────────────────────

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -42,6 +43,26 @@ def test_every_example_is_listed_and_runs() -> None:
             check=True,
             capture_output=True,
         )
+
+
+def test_the_readme_shows_what_the_command_prints(tmp_path: Path) -> None:
+    """The first screen is the real output, at 80 columns."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = readme.partition("```console\n")[2].partition("```")[0]
+    command, _, shown = block.partition("\n")
+    arguments = command.removeprefix("$ trimtab ").split()
+    arguments[-1] = str(tmp_path / "small.json")
+
+    printed = subprocess.run(
+        [sys.executable, "-m", "trimtab", *arguments],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "80"},
+    ).stdout
+
+    assert printed.splitlines()[:-1] == shown.splitlines()[:-1]
 
 
 def test_every_command_of_the_readme_is_a_command() -> None:

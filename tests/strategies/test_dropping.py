@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from tests.strategies.builders import answer, call, replay, weigh, words_of
 from trimtab import Message
+from trimtab.boundaries import MARKER
 from trimtab.plan import Plan
 from trimtab.strategies.drop_middle import drop_middle
-from trimtab.strategies.fold import FILLER, MARKER
+from trimtab.strategies.fold import FILLER
 from trimtab.strategies.keep_within_budget import keep_within_budget, without_answered_exchange
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from tests.strategies.builders import answer, call, replay, weigh, words_of
 from trimtab import Constraints, Drop, Fold, Keep, Message, Plan, Text, ToolCall, ToolResult
+from trimtab.boundaries import MARKER
 from trimtab.plan import Ref
-from trimtab.strategies.fold import FILLER, MARKER, fold
+from trimtab.strategies.fold import FILLER, fold
 
 
 def talk(count: int) -> list[Message]:

@@ -85,6 +85,19 @@ def test_neighbours_are_one_turn_only_where_the_format_says_so() -> None:
     assert words_of(mended(messages)) == ["go", "call a", "result a", "so"]
 
 
+def test_a_result_behind_a_second_call_of_the_same_id_answers_that_one() -> None:
+    """Where ids are used again, the first call without a result does not take the second's."""
+    messages = [calls("a"), Message.user("hm"), calls("a"), Message.tool("a", "second")]
+
+    result = mended(messages)
+
+    assert words_of(result) == ["call a", "result a", "hm", "call a", "result a"]
+    assert [part.is_error for m in result for part in m.parts if isinstance(part, ToolResult)] == [
+        True,
+        False,
+    ]
+
+
 def test_blank_texts_go_where_they_are_refused() -> None:
     """Blank parts leave, and a message that held nothing else says that it was empty."""
     messages = [

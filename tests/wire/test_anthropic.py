@@ -390,28 +390,33 @@ def test_the_open_loop_begins_behind_the_last_words(messages: list[Any], start: 
 MANUAL = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 
 
+THINKS = claude(THINKING, CALL)
+SHOWS_NOTHING = claude({"type": "redacted_thinking", "data": "x"}, CALL)
+ACTS = claude(CALL)
+
+
 @pytest.mark.parametrize(
-    ("messages", "envelope", "starts"),
+    ("messages", "envelope", "turn_start", "illegal"),
     [
-        ([ASK, claude(THINKING, CALL), user(RESULT), claude(CALL), user(RESULT)], MANUAL, {3}),
-        ([ASK, claude(TEXT, THINKING), user(RESULT), claude(), user(RESULT)], MANUAL, {1, 3}),
-        (
-            [ASK, claude({"type": "redacted_thinking", "data": "x"}, CALL), user(RESULT)],
-            MANUAL,
-            set(),
-        ),
-        ([ASK, claude(CALL), user(RESULT), ASK], MANUAL, set()),
-        ([ASK, claude(CALL), user(RESULT)], {"thinking": {"type": "adaptive"}}, set()),
-        ([ASK, claude(CALL), user(RESULT)], {"thinking": "enabled"}, set()),
-        ([ASK, claude(CALL), user(RESULT)], {"thinking": {"type": 5}}, set()),
-        ([ASK, claude(CALL), user(RESULT)], {}, set()),
+        ([ASK, THINKS, user(RESULT), ACTS, user(RESULT)], MANUAL, 1, set()),
+        ([ASK, ACTS, user(RESULT), ACTS, user(RESULT), THINKS, user(RESULT)], MANUAL, 5, {1, 3}),
+        ([ASK, SHOWS_NOTHING, user(RESULT)], MANUAL, 1, set()),
+        ([ASK, claude(TEXT, THINKING), user(RESULT), claude(), user(RESULT)], MANUAL, None, set()),
+        ([ASK, THINKS, user(RESULT), ASK], MANUAL, None, set()),
+        ([ASK, THINKS, user(RESULT)], {"thinking": {"type": "adaptive"}}, None, set()),
+        ([ASK, THINKS, user(RESULT)], {"thinking": "enabled"}, None, set()),
+        ([ASK, THINKS, user(RESULT)], {"thinking": {"type": 5}}, None, set()),
+        ([ASK, THINKS, user(RESULT)], {}, None, set()),
     ],
 )
 def test_with_manual_thinking_a_turn_starts_with_it(
-    messages: list[Any], envelope: Json, starts: set[int]
+    messages: list[Any], envelope: Json, turn_start: int | None, illegal: set[int]
 ) -> None:
-    """In the open loop, no kept tail may begin with an answer that does not think first."""
-    assert request(*messages, **envelope).constraints.illegal_starts == starts
+    """In the open loop, words of ours may stand only in front of an answer that thinks first."""
+    constraints = request(*messages, **envelope).constraints
+
+    assert constraints.turn_start == turn_start
+    assert set(constraints.illegal_starts) == illegal
 
 
 @pytest.mark.parametrize(

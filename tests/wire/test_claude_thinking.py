@@ -381,7 +381,7 @@ def filler(before: int) -> Fold:
         (),
         before,
         Message.assistant("Understood.", origin="filler"),
-        "a system message needs an answer behind it",
+        "a system message stands between words and an answer",
     )
 
 

@@ -121,7 +121,8 @@ def _compact(
             name=["--output", "-o"],
             allow_leading_hyphen=True,
             validator=_refuse_options,
-            help="Write the request there; - is standard output. Default: show, write nothing.",
+            help="Write the request there, in place of what is there; - is standard output. "
+            "Default: show, write nothing.",
         ),
     ] = None,
     request: Request = None,

@@ -78,6 +78,7 @@ def _as_json(source: Source, policy: Policy, turn: Turn, rewrite: Rewrite) -> di
         "target": policy.limits().target_tokens,
         "needed": outcome.needed_tokens,
         "counter": rewrite.counter,
+        "quality": rewrite.quality,
         "tokens_before": outcome.tokens_before,
         "tokens_after": outcome.tokens_after,
         "messages_before": len(messages),
@@ -130,7 +131,7 @@ def _show(console: Console, source: Source, policy: Policy, turn: Turn, rewrite:
     say(
         console,
         f"limit {number(limits.limit_tokens)} tokens, target {number(limits.target_tokens)}, "
-        f"counted by {rewrite.counter}",
+        f"counted by {rewrite.counter} ({rewrite.quality})",
     )
     console.print()
     if rewrite.plan:

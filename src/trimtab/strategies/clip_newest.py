@@ -36,7 +36,7 @@ def clip_newest(history: History, excess_tokens: int) -> tuple[Replace, ...]:
     """Clip the texts of the newest exchange's results.
 
     What the user's ``protect`` names stays, and so do messages that hold
-    something unknown and the results that we made.
+    something unknown.
 
     Args:
         history: What there is.
@@ -68,7 +68,7 @@ def _texts(history: History) -> list[_Block]:
         if piece.atom != newest or not piece.is_result or place in history.constraints.frozen:
             continue
         message = history.messages[place]
-        if message.origin is not None or (protect is not None and protect(message)):
+        if protect is not None and protect(message):
             continue
         for number, part in enumerate(message.parts):
             for inner, block in enumerate(part.content if isinstance(part, ToolResult) else ()):
@@ -100,8 +100,10 @@ def _edits(history: History, blocks: list[_Block], cap: int) -> tuple[Replace, .
             if history.measure.text(text) < block.tokens:
                 shorter.setdefault((block.message, block.part), {})[block.place] = Text(text)
     edits = []
+    places = {message for message, _ in shorter}
+    parts = {place: history.messages[place].parts for place in places}
     for (message, number), texts in shorter.items():
-        old = history.messages[message].parts[number]
+        old = parts[message][number]
         if not isinstance(old, ToolResult):  # cannot be: blocks come from results alone
             continue
         content = tuple(texts.get(place, block) for place, block in enumerate(old.content))

@@ -58,7 +58,13 @@ def _clip(result: ToolResult, max_lines: int) -> ToolResult:
     if max_lines == 0:
         return result
     content = tuple(
-        Text(clip_lines(block.text, max_lines)) if isinstance(block, Text) else block
+        _clip_text(block, max_lines) if isinstance(block, Text) else block
         for block in result.content
     )
     return ToolResult(result.call_id, content, result.is_error)
+
+
+def _clip_text(block: Text, max_lines: int) -> Text:
+    """Clip a text, unless nothing but blanks would be left, which some providers refuse."""
+    clipped = clip_lines(block.text, max_lines)
+    return Text(clipped) if clipped.strip() else block

@@ -13,19 +13,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import pairwise
 
-from trimtab.boundaries import MADE_PREFIX
+from trimtab.boundaries import MADE_PREFIX, MARKER
 from trimtab.messages import Message
 from trimtab.plan import Drop, Edit, Fold, Keep, Ref
 from trimtab.strategies.history import History
 
-__all__ = ["FILLER", "MARKER", "fold"]
-
-MARKER = (
-    f"{MADE_PREFIX}earlier messages were removed here, so that the conversation fits its window. "
-    "What follows continues it.]"
-)
-"""Says that something is missing. It holds no count, date or size: it is the same at each
-compaction, so that nothing before or behind it drifts."""
+__all__ = ["FILLER", "fold"]
 
 FILLER = f"{MADE_PREFIX}the answer given here was removed]"
 """Stands between two user messages where the provider may demand an answer."""
@@ -64,29 +57,34 @@ def fold(
     if not removed:
         return ()
     refs = _whole_refs(history, removed)
-    before = _first_place(refs)
+    before = _first_place(refs, history.constraints.turn_start)
     row = _row(history, removed, before)
     edits: list[Edit] = [
         Keep(history.boundaries.pieces[place].ref, why)
         for place, why in sorted(history.protected.items())
         if _is_inside(place, removed)
     ]
-    if _is_marked(history, row):
-        # What goes behind an earlier compaction's marker needs no second one.
-        return (*edits, *(Drop(ref, reason) for ref in refs))
-    joins = _joins(history, row)
+    marked = _marked(history, row)
+    joins = _joins(history, row) if marked is None else marked
     fillers = _fillers(history, row, joins) if with_fillers else {}
     edits += [_filler(at) for at in fillers.get(True, ())]
-    edits.append(Fold(tuple(refs), before, Message.user(MARKER, origin="marker"), reason, joins))
+    if marked is None:
+        marker = Message.user(MARKER, origin="marker")
+        edits.append(Fold(tuple(refs), before, marker, reason, joins))
+    else:
+        # What goes behind an earlier compaction's marker needs no second one.
+        edits += [Drop(ref, reason) for ref in refs]
     edits += [_filler(at) for at in fillers.get(False, ())]
     return tuple(edits)
 
 
-def _is_marked(history: History, row: Sequence[_Stop]) -> bool:
-    """Whether the message before the place of the marker already ends in one."""
+def _marked(history: History, row: Sequence[_Stop]) -> int | None:
+    """The message before the place of the marker, where it already ends in one."""
     place = next(number for number, stop in enumerate(row) if stop.source is None)
     previous = row[place - 1].source if place else None
-    return previous is not None and history.messages[previous].text.endswith(MARKER)
+    if previous is None or not history.messages[previous].text.endswith(MARKER):
+        return None
+    return previous
 
 
 def _filler(before: int) -> Fold:
@@ -110,12 +108,15 @@ def _whole_refs(history: History, removed: AbstractSet[int]) -> list[Ref]:
     return sorted(refs, key=lambda ref: ref.message)
 
 
-def _first_place(refs: Sequence[Ref]) -> int:
-    """Where the marker stands: in place of the first message that goes, behind one that loses a half."""
+def _first_place(refs: Sequence[Ref], turn_start: int | None) -> int:
+    """Where the marker stands.
+
+    In place of the first message that goes; behind one that loses its second
+    half; and never inside a turn that must not be interrupted.
+    """
     first = refs[0]
-    if first.parts is None or 0 in first.parts:
-        return first.message
-    return first.message + 1
+    before = first.message if first.parts is None or 0 in first.parts else first.message + 1
+    return before if turn_start is None else min(before, turn_start)
 
 
 def _is_inside(place: int, removed: AbstractSet[int]) -> bool:

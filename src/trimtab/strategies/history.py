@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from trimtab.boundaries import Boundaries, protected_pieces
 from trimtab.constraints import UNCONSTRAINED, Constraints
-from trimtab.messages import Message, ToolCall
+from trimtab.messages import Message, Part, ToolCall
 from trimtab.plan import Drop, Edit, Fold, Keep, Plan, Ref, Replace, Slot, apply
 from trimtab.policy import Policy
 from trimtab.tokens import Measure
@@ -101,18 +101,19 @@ class History:
         The savings add up to what the plan saves as a whole, but for a token
         or two where a marker was joined to other words.
         """
-        return Plan(tuple(self._priced(edit) for edit in plan.edits), plan.envelope)
+        looked: dict[int, tuple[Part, ...]] = {}  # decoding a message of many parts once
+        return Plan(tuple(self._priced(edit, looked) for edit in plan.edits), plan.envelope)
 
-    def _priced(self, edit: Edit) -> Edit:
+    def _priced(self, edit: Edit, looked: dict[int, tuple[Part, ...]]) -> Edit:
         match edit:
             case Replace():
-                old = self.messages[edit.message].parts[edit.part]
+                old = self._look(edit.message, looked)[edit.part]
                 saved = self.measure.part(old) - self.measure.part(edit.new)
                 return replace(edit, saved_tokens=saved)
             case Drop():
-                return replace(edit, saved_tokens=self._ref_tokens(edit.ref))
+                return replace(edit, saved_tokens=self._ref_tokens(edit.ref, looked))
             case Fold():
-                removed = sum(self._ref_tokens(ref) for ref in edit.removed)
+                removed = sum(self._ref_tokens(ref, looked) for ref in edit.removed)
                 alone = edit.joins is None
                 whole, joined = self.measure.message, self._joined_tokens
                 cost = whole(edit.message) if alone else joined(edit.message.text)
@@ -120,11 +121,16 @@ class History:
             case Keep():
                 return edit
 
-    def _ref_tokens(self, ref: Ref) -> int:
+    def _ref_tokens(self, ref: Ref, looked: dict[int, tuple[Part, ...]]) -> int:
         if ref.parts is None:
             return self.message_tokens[ref.message]
-        parts = self.messages[ref.message].parts
+        parts = self._look(ref.message, looked)
         return self.measure.parts(parts[part] for part in ref.parts)
+
+    def _look(self, place: int, looked: dict[int, tuple[Part, ...]]) -> tuple[Part, ...]:
+        if place not in looked:
+            looked[place] = self.messages[place].parts
+        return looked[place]
 
     def after(self, edits: Sequence[Edit]) -> History:
         """The history in which some parts have another form; edits that drop are not for it."""

@@ -79,13 +79,15 @@ def _has_late_result(message: Message) -> bool:
 
 
 def _mend(messages: Sequence[Message], constraints: Constraints) -> Iterator[Edit]:
-    answers = _answers(messages)
+    answers, openers = _answers(messages), _openers(messages)
     used: set[tuple[int, int]] = set()
     for calls, end in _runs(messages, constraints):
         zone = _zone_end(messages, end)
         put_in: list[ToolResult] = []
         for call_id in calls:
-            answer = _first_unused(answers.get(call_id, ()), end, used)
+            # Behind the next call of the same id, a result answers that one.
+            until = next((place for place in openers[call_id] if place >= end), len(messages))
+            answer = _first_unused(answers.get(call_id, ()), end, until, used)
             if answer is None:
                 put_in.append(ToolResult(call_id, (Text(NO_RESULT),), is_error=True))
             elif _is_in_place(messages, answer, zone) or not constraints.results_must_follow:
@@ -99,12 +101,21 @@ def _mend(messages: Sequence[Message], constraints: Constraints) -> Iterator[Edi
 
 
 def _first_unused(
-    answers: Sequence[_Answer], end: int, used: set[tuple[int, int]]
+    answers: Sequence[_Answer], start: int, stop: int, used: set[tuple[int, int]]
 ) -> _Answer | None:
     for answer in answers:
-        if answer.message >= end and (answer.message, answer.part) not in used:
+        if start <= answer.message < stop and (answer.message, answer.part) not in used:
             return answer
     return None
+
+
+def _openers(messages: Sequence[Message]) -> dict[str, list[int]]:
+    """The messages that make a call, by its id; some servers use one again."""
+    openers: dict[str, list[int]] = {}
+    for place, message in enumerate(messages):
+        for call_id in message.call_ids:
+            openers.setdefault(call_id, []).append(place)
+    return openers
 
 
 def _answers(messages: Sequence[Message]) -> dict[str, list[_Answer]]:

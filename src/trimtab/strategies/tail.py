@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trimtab.boundaries import MARKER
 from trimtab.messages import Message
-from trimtab.strategies.fold import FILLER, MARKER
+from trimtab.strategies.fold import FILLER
 from trimtab.strategies.history import History
 
 __all__ = ["middle_before", "shortest_cut"]

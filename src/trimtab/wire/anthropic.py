@@ -41,6 +41,7 @@ from trimtab.wire.format import (
     append_element,
     element_keys,
     element_spans,
+    first_byte,
     opaque,
     put_member,
 )
@@ -76,6 +77,10 @@ _WHOLE = frozenset(("search_result", "server_tool_use", "mcp_tool_use", "contain
 """Blocks that stay opaque but leave with their message like any other. So do ``*_tool_result``."""
 
 # ------------------------------------------------------------------ decoding
+
+
+_OWN_OPAQUE = frozenset(("document", "tool_reference", "browser_state", "compaction"))
+"""More blocks of this format that stay as they came."""
 
 
 class _Outlined(msgspec.Struct):
@@ -182,11 +187,13 @@ class Anthropic(Format):
     def constraints(self, request: Request) -> Constraints:
         outlines = request.outlines
         open_loop = _open_loop_start(outlines)
+        turn_start, illegal_starts = _manual_turn(request, open_loop)
         return Constraints(
             hands_off=_server_state(request.members),
             left_to_client=_left_to_client(request.members),
             frozen=_frozen(request),
-            illegal_starts=_illegal_starts(request, open_loop),
+            illegal_starts=illegal_starts,
+            turn_start=turn_start,
             open_loop_start=open_loop,
             binds_thinking=_may_bind_thinking(request),
             neighbours_are_one_turn=True,
@@ -195,8 +202,10 @@ class Anthropic(Format):
 
     # -------------------------------------------------------------- writing
 
-    def part_path(self, message: bytes, part: int) -> Path:
-        return ("content",) if _has_string_content(message) else ("content", part)
+    def part_paths(self, message: bytes) -> list[Path]:
+        if first_byte(message, ("content",)) != b"[":
+            return [("content",)]
+        return [("content", place) for place in range(len(element_spans(message, ("content",))[1]))]
 
     def text_path(self, message: bytes, part: int) -> Path:
         return ("content",) if _has_string_content(message) else ("content", part, "text")
@@ -540,16 +549,28 @@ def _open_loop_start(outlines: Sequence[Outline]) -> int | None:
     return start if start < len(outlines) else None
 
 
-def _illegal_starts(request: Request, open_loop: int | None) -> frozenset[int]:
-    """Where a kept tail may not begin: with manual thinking, a turn starts with thinking (A13)."""
+def _manual_turn(request: Request, open_loop: int | None) -> tuple[int | None, frozenset[int]]:
+    """With manual thinking, the turn of an open loop starts with thinking (A13).
+
+    Words of ours begin a new turn, so they may stand only in front of a
+    message that starts with thinking.
+
+    Returns:
+        The last such message, behind which no words of ours may stand, and
+        the messages before it that a kept tail may not begin with.
+    """
     if open_loop is None or _thinking_mode(request.members) != "enabled":
-        return frozenset()
-    return frozenset(
+        return None, frozenset()
+    answers = [
         place
         for place in range(open_loop, len(request.outlines))
         if request.outlines[place].role == "assistant"
-        and not _starts_with_thinking(request.messages[place])
-    )
+    ]
+    starts = {place for place in answers if _starts_with_thinking(request.messages[place])}
+    if not starts:
+        return None, frozenset()
+    last = max(starts)
+    return last, frozenset(place for place in answers if place < last and place not in starts)
 
 
 def _thinking_mode(members: Mapping[str, bytes]) -> str:
@@ -581,7 +602,7 @@ def _encode_part(part: Part) -> Json | None:
         case Media():
             return _encode_media(part)
         case Opaque():
-            return {"type": "text", "text": part.json}
+            return _encode_opaque(part)
 
 
 def _encode_thinking(part: Thinking) -> Json | None:
@@ -613,7 +634,16 @@ def _encode_result_block(block: ResultContent) -> Json:
         case Media():
             return _encode_media(block)
         case Opaque():
-            return {"type": "text", "text": block.json}
+            return _encode_opaque(block)
+
+
+def _encode_opaque(part: Opaque) -> Json:
+    """Send a block of this format as it came; what another format calls something is text here."""
+    raw = part.json.encode("utf-8", "surrogateescape")
+    is_own = part.kind in _OWN_OPAQUE or _leaves_whole(part.kind)
+    if not is_own or not is_json(raw) or raw[:1] != b"{":
+        return {"type": "text", "text": part.json}
+    return {key: Raw(raw[slice(*span)]) for key, span in object_spans(raw).items()}
 
 
 def _encode_media(media: Media) -> Json:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from trimtab.messages import Message, Thinking
-from trimtab.plan import Drop, EnvelopeEdit, Fold, Forbidden, Plan, Ref, Slot, apply
+from trimtab.plan import Drop, Edit, EnvelopeEdit, Fold, Forbidden, Plan, Ref, Slot, apply
 from trimtab.wire.json_spans import dump, load
 from trimtab.wire.request import Request
 
@@ -23,8 +23,14 @@ __all__ = ["complete_thinking", "follow_system_messages"]
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"
 """Beta that permits ``thinking.block_binding``."""
 
-_FILLER = "Understood."
-"""What a made assistant message says where a system message must be followed by one (A15)."""
+_ANSWER = "Understood."
+"""What a made assistant message says where a system message must be followed by one."""
+
+_WORDS = "[trimtab: a message was removed here]"
+"""What a made user message says where a system message must follow one."""
+
+_NO_WORDS = "[trimtab: this answer was thinking alone, which was removed]"
+"""What stands for an assistant message that held nothing else, so that roles keep alternating."""
 
 
 def complete_thinking(request: Request, plan: Plan, *, headers_settable: bool) -> Plan | Forbidden:
@@ -36,18 +42,22 @@ def complete_thinking(request: Request, plan: Plan, *, headers_settable: bool) -
 
 
 def follow_system_messages(plan: Plan, request: Request) -> Plan:
-    """Put an assistant message behind a system message that would have none (A15)."""
-    slots = apply(plan, request.messages)
+    """Put an answer behind a system message that would have none, and words before it (A15)."""
     fillers = []
-    for slot, behind in pairwise(slots):
+    for slot, behind in pairwise(apply(plan, request.messages)):
         if slot.source is None or slot.message.role != "system" or slot.source == 0:
             continue
-        if behind.message.role in ("user", "tool"):
-            filler = Message.assistant(_FILLER, origin="filler")
-            fillers.append(
-                Fold((), slot.source + 1, filler, "a system message needs an answer behind it")
-            )
+        if behind.message.role == "assistant":
+            continue
+        place = slot.source + 1
+        fillers.append(_filler(place, Message.assistant(_ANSWER, origin="filler")))
+        if behind.message.role == "system":
+            fillers.append(_filler(place, Message.user(_WORDS, origin="filler")))
     return Plan(tuple(fillers)) + plan  # in front of what else was made for the same place
+
+
+def _filler(before: int, message: Message) -> Fold:
+    return Fold((), before, message, "a system message stands between words and an answer")
 
 
 _Thought: TypeAlias = tuple[int, tuple[int, ...]]
@@ -76,7 +86,7 @@ def _thinking_parts(request: Request, place: int) -> tuple[int, ...]:
     )
 
 
-def _close_hole(request: Request, kept: list[_Thought]) -> tuple[Drop, ...]:
+def _close_hole(request: Request, kept: list[_Thought]) -> tuple[Edit, ...]:
     """Strip thinking that stands before thinking that goes: the chain has no hole in it.
 
     What goes from its front or from its end leaves no hole.
@@ -90,8 +100,15 @@ def _close_hole(request: Request, kept: list[_Thought]) -> tuple[Drop, ...]:
     holes = [place for place in gone if kept and place < kept[-1][0]]
     reason = "thinking before thinking that was removed"
     return tuple(
-        Drop(Ref(place, parts), reason) for place, parts in kept if holes and place < holes[-1]
+        _strip(request, thought, reason) for thought in kept if holes and thought[0] < holes[-1]
     )
+
+
+def _strip(request: Request, thought: _Thought, reason: str) -> Edit:
+    place, parts = thought
+    if len(parts) < len(request.messages[place].parts):
+        return Drop(Ref(place, parts), reason)
+    return Fold((Ref(place),), place, Message.assistant(_NO_WORDS, origin="filler"), reason)
 
 
 def _unbind(
@@ -105,7 +122,7 @@ def _unbind(
     open_loop = _open_loop_under(plan, request)
     if broken[-1][0] < open_loop:
         reason = "its signature commits to what was edited before it"
-        return plan + Plan(tuple(Drop(Ref(place, parts), reason) for place, parts in broken))
+        return plan + Plan(tuple(_strip(request, thought, reason) for thought in broken))
     thinking = load(request.members.get("thinking", b"null"))
     if not isinstance(thinking, dict):
         return Forbidden("thinking in the open tool loop is bound to what would be edited")

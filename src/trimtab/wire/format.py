@@ -120,8 +120,8 @@ class Format(ABC):
     # ------------------------------------------------------------ writing
 
     @abstractmethod
-    def part_path(self, message: bytes, part: int) -> Path:
-        """Lead to a part, by its place in :meth:`parts`."""
+    def part_paths(self, message: bytes) -> list[Path]:
+        """Lead to each part, in the order of :meth:`parts`."""
 
     @abstractmethod
     def text_path(self, message: bytes, part: int) -> Path:
@@ -187,20 +187,38 @@ class Format(ABC):
         replaced: Mapping[int, Part],
     ) -> list[Splice]:
         """Say what to splice into a message so that some of its parts change or go."""
+        paths = self.part_paths(message)
+        arrays: dict[Path, tuple[Span, list[Span]]] = {}
         splices: list[Splice] = []
         for place, new in replaced.items():
-            splices += self._replace(message, place, parts[place], new)
-        by_array: dict[Path, list[int]] = {}
-        for place in dropped:
-            *array, element = self.part_path(message, place)
-            if isinstance(element, str):  # the whole content; something else is about to join it
-                splices.append((*locate(message, (*array, element)), b"[]"))
+            path = paths[place]
+            if len(path) == 2 and isinstance(path[1], int):
+                span = _array(message, path[:1], arrays)[1][path[1]]
+                splices += self._replace_alone(message, str(path[0]), span, parts[place], new)
             else:
-                by_array.setdefault(tuple(array), []).append(element)
-        for array_path, gone in by_array.items():
-            array_span, elements = element_spans(message, array_path)
-            splices += drop_elements(array_span, elements, gone)
+                splices += self._replace(message, place, parts[place], new)
+        gone: dict[Path, list[int]] = {}
+        for place in dropped:
+            *array, element = paths[place]
+            if isinstance(element, str):  # the whole content; something else is about to join it
+                splices.append((*locate(message, (element,)), b"[]"))
+            else:
+                gone.setdefault(tuple(array), []).append(element)
+        for path, elements in gone.items():
+            splices += drop_elements(*_array(message, path, arrays), elements)
         return splices
+
+    def part_path(self, message: bytes, part: int) -> Path:
+        """Lead to one part, by its place in :meth:`parts`."""
+        return self.part_paths(message)[part]
+
+    def _replace_alone(
+        self, message: bytes, key: str, span: Span, old: Part, new: Part
+    ) -> list[Splice]:
+        """Replace one of many parts, without looking at the others each time."""
+        before = b'{"%b":[' % key.encode()
+        alone = before + message[slice(*span)] + b"]}"
+        return shifted(self._replace(alone, 0, old, new), span[0] - len(before))
 
     def _replace(self, message: bytes, place: int, old: Part, new: Part) -> list[Splice]:
         match old, new:
@@ -214,6 +232,20 @@ class Format(ABC):
             case _:
                 kinds = f"{type(old).__name__} by {type(new).__name__}"
                 raise TypeError(f"an edit cannot replace {kinds}")
+
+
+def _array(
+    message: bytes, path: Path, known: dict[Path, tuple[Span, list[Span]]]
+) -> tuple[Span, list[Span]]:
+    """An array inside a message and its elements, looked for once."""
+    if path not in known:
+        known[path] = element_spans(message, path)
+    return known[path]
+
+
+def shifted(splices: Sequence[Splice], by: int) -> list[Splice]:
+    """The same splices in a text in which theirs begins at a place."""
+    return [(start + by, stop + by, new) for start, stop, new in splices]
 
 
 def element_spans(text: bytes, path: Path) -> tuple[Span, list[Span]]:
@@ -237,10 +269,10 @@ def replace_result(
     span, elements = element_spans(message, path)
     if len(elements) == len(new.content) == len(old.content):
         return [
-            (*locate(message, (*path, place, "text")), dump(block.text))
+            _text_splice(message, element, block.text)
             if isinstance(block, Text) and isinstance(before, Text)
-            else (*elements[place], dump(encode(block)))
-            for place, (block, before) in enumerate(zip(new.content, old.content, strict=True))
+            else (*element, dump(encode(block)))
+            for element, block, before in zip(elements, new.content, old.content, strict=True)
             if block != before
         ]
     unused = list(zip(old.content, elements, strict=True))
@@ -253,6 +285,12 @@ def replace_result(
             unused.remove(kept)
             blocks.append(message[slice(*kept[1])])
     return [(*span, b"[" + b",".join(blocks) + b"]")]
+
+
+def _text_splice(message: bytes, block: Span, text: str) -> Splice:
+    """Say what to splice so that a block has other words, looking at that block alone."""
+    start, stop = locate(message[slice(*block)], ("text",))
+    return (block[0] + start, block[0] + stop, dump(text))
 
 
 def _encode_content(

@@ -112,6 +112,7 @@ class _OutlinedMessage(msgspec.Struct):
     content: Raw = Raw(b"null")
     tool_calls: list[_OutlinedCall] | None = None
     tool_call_id: str | None = None
+    function_call: Raw = Raw(b"null")  # deprecated: what holds one is kept, and its answer too
 
 
 _LIST = ord("[")
@@ -187,9 +188,8 @@ class OpenAIChat(Format):
 
     # -------------------------------------------------------------- writing
 
-    def part_path(self, message: bytes, part: int) -> Path:
-        keys = _part_paths(message)
-        return keys[part]
+    def part_paths(self, message: bytes) -> list[Path]:
+        return _part_paths(message)
 
     def text_path(self, message: bytes, part: int) -> Path:
         path = self.part_path(message, part)
@@ -244,6 +244,9 @@ class OpenAIChat(Format):
         return [dump(item) for item in encoded]
 
     def append_text(self, message: bytes, text: str, cache_marker: bytes | None = None) -> bytes:
+        if not first_byte(message, ("content",)):
+            start, stop, put = put_member(message, ("content",), dump(text))
+            return splice(message, [(start, stop, put)])
         start, stop = locate(message, ("content",))
         block: Json = {"type": "text", "text": text}
         if cache_marker:
@@ -303,7 +306,8 @@ def _outline(message: _OutlinedMessage) -> Outline:
     role, calls = _ROLES.get(message.role), message.tool_calls
     if role is None:
         return Outline("user", is_understood=False)
-    is_understood = _is_known_content(message.content)
+    is_deprecated = bytes(message.function_call) != b"null"
+    is_understood = _is_known_content(message.content) and not is_deprecated
     ids: tuple[str, ...] = ()
     if calls:
         is_understood = is_understood and all(call.function or call.custom for call in calls)

@@ -7,6 +7,7 @@ body differs from the original only inside what the edits name.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from trimtab.plan import EnvelopeEdit, Fold, Plan, Ref, Slot, apply
 from trimtab.wire.json_spans import Splice, insert_element, object_spans, splice
@@ -76,19 +77,28 @@ def _markers_of_removed(request: Request, plan: Plan) -> dict[int, bytes]:
     """The client's cache markers on removed messages, by what stands for them from now on.
 
     One that we made takes over the first marker of what it stands for: the
-    prefix up to it is what the client wanted cached. Keys are the identity of
-    a made message, or the place of the message that it joined.
+    prefix up to it is what the client wanted cached. It takes none from behind
+    a message that stays, whose own marker may have to come first. Keys are the
+    identity of a made message, or the place of the message that it joined.
     """
     markers: dict[int, bytes] = {}
     seen: set[Ref] = set()  # a message that two folds remove hands its marker on once
     for edit in plan:
         if isinstance(edit, Fold):
-            removed = [ref for ref in edit.removed if ref not in seen]
+            removed = [ref for ref in _first_run(edit.removed) if ref not in seen]
             seen.update(removed)
             found = [marker for ref in removed for marker in _markers(request, ref)]
             if found:
                 markers[id(edit.message) if edit.joins is None else edit.joins] = found[0]
     return markers
+
+
+def _first_run(removed: Sequence[Ref]) -> Sequence[Ref]:
+    """What goes up to the first message that stays."""
+    for place, (ref, following) in enumerate(pairwise(removed), start=1):
+        if following.message > ref.message + 1 or ref.parts is not None:
+            return removed[:place]
+    return removed
 
 
 def _markers(request: Request, ref: Ref) -> list[bytes]:
