@@ -7,7 +7,19 @@ from typing import Literal, TypeAlias
 
 from trimtab.summary import SummaryStats
 
-__all__ = ["CompactionMethod", "ContextCompacted", "Event", "HistoryRepaired", "PassedOn"]
+__all__ = [
+    "BreakCause",
+    "CompactionMethod",
+    "ContextCompacted",
+    "EditsQuarantined",
+    "Event",
+    "HistoryRepaired",
+    "LimitLearned",
+    "PassedOn",
+    "PrefixBroken",
+    "StateUnreadable",
+    "TriggerUnreachable",
+]
 
 CompactionMethod: TypeAlias = Literal["deterministic", "summarized"]
 """Whether a briefing was spliced in, or rules alone decided."""
@@ -56,5 +68,95 @@ class PassedOn:
     reason: str
 
 
-Event: TypeAlias = ContextCompacted | HistoryRepaired | PassedOn
+BreakCause: TypeAlias = Literal[
+    "compaction",
+    "client_edited",
+    "budget_raised",
+    "model_changed",
+    "system_changed",
+    "tools_changed",
+    "repaired",
+    "refused",
+]
+"""Why what was sent before is not sent again.
+
+``compaction``: it was made smaller. ``client_edited``: the client changed
+messages that were sent before. ``budget_raised``: what a smaller limit had
+removed is back. ``model_changed``, ``system_changed``, ``tools_changed``: the
+client changed what stands before all messages. ``repaired``: a result that
+was missing has come. ``refused``: the provider refused the edits.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PrefixBroken:
+    """What was sent before is not sent again as it was, so that the provider's cache is lost.
+
+    Attributes:
+        cause: Why.
+    """
+
+    cause: BreakCause
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerUnreachable:
+    """A compaction could not come down to the target, so the next one waits.
+
+    The request goes out all the same as long as it is within the limit.
+
+    Attributes:
+        tokens: What the request weighs after all that was possible.
+        target_tokens: What was planned down to.
+        waits_until_tokens: Size of a request at which it is tried again.
+    """
+
+    tokens: int
+    target_tokens: int
+    waits_until_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class LimitLearned:
+    """The provider refused a request as too large, which says how much it takes.
+
+    Attributes:
+        limit_tokens: What a request must not pass from now on, in tokens as they are counted here.
+    """
+
+    limit_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class EditsQuarantined:
+    """The provider refused edits; they are not sent again.
+
+    Attributes:
+        edits: How many there were.
+    """
+
+    edits: int
+
+
+@dataclass(frozen=True, slots=True)
+class StateUnreadable:
+    """What was stored of a conversation cannot be read, so it starts anew.
+
+    Attributes:
+        reason: Why, in words for the user.
+    """
+
+    reason: str
+
+
+Event: TypeAlias = (
+    ContextCompacted
+    | EditsQuarantined
+    | HistoryRepaired
+    | LimitLearned
+    | PassedOn
+    | PrefixBroken
+    | StateUnreadable
+    | TriggerUnreachable
+)
 """Anything that is told."""

@@ -15,6 +15,7 @@ from trimtab.messages import Message, Part, Text
 
 __all__ = [
     "EMPTY_PLAN",
+    "Changes",
     "Drop",
     "Edit",
     "EnvelopeEdit",
@@ -113,7 +114,8 @@ class EnvelopeEdit:
     """A parameter that an edit entails, with the header that permits it.
 
     Attributes:
-        path: Keys from the top of the body.
+        path: Keys from the top of the body. The last names what is set; where
+            one before it is missing or is no object, there is nothing to set it in.
         json: The value as JSON text.
         header: Name of a header whose comma list needs ``header_value``; empty for none.
         header_value: What is appended to that list.
@@ -192,24 +194,30 @@ def apply(plan: Plan, messages: Sequence[Message]) -> tuple[Slot, ...]:
     Returns:
         The view, oldest first; untouched messages are the very same objects.
     """
-    changes = _Changes(plan)
+    changes = Changes(plan)
     slots: list[Slot] = []
-    for place, message in enumerate(messages):
-        slots.extend(Slot(None, made) for made in changes.made.get(place, ()))
-        if place in changes.gone:
-            continue
-        if place not in changes.touched:
-            slots.append(Slot(place, message))
-            continue
-        slot = changes.slot(place, message)
-        if slot is not None:
-            slots.append(slot)
-    slots.extend(Slot(None, made) for made in changes.made.get(len(messages), ()))
+    for row in changes.rows(len(messages)):
+        match row:
+            case range():
+                slots.extend(Slot(place, messages[place]) for place in row)
+            case Message():
+                slots.append(Slot(None, row))
+            case place:
+                slot = changes.slot(place, messages[place])
+                if slot is not None:
+                    slots.append(slot)
     return tuple(slots)
 
 
-class _Changes:
-    """A plan's edits, sorted by the message that they touch."""
+class Changes:
+    """A plan's edits, sorted by the message that they touch.
+
+    What no edit names is never looked at, so a view of a long conversation
+    costs what its plan costs.
+
+    Args:
+        plan: The edits.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.gone: set[int] = set()
@@ -240,7 +248,37 @@ class _Changes:
         else:
             self.dropped.setdefault(ref.message, set()).update(ref.parts)
 
+    def rows(self, count: int) -> Iterator[range | int | Message]:
+        """Go through the view of some messages, oldest first.
+
+        Args:
+            count: How many messages there are.
+
+        Yields:
+            A range of messages that stay as they are, the place of one that
+            takes another form, or one that we made.
+        """
+        start = 0
+        for place in sorted({*self.gone, *self.touched, *self.made}):
+            stop = min(place, count)
+            if start < stop:
+                yield range(start, stop)
+            start = max(start, stop)
+            yield from self.made.get(place, ())
+            if place < count and (place in self.gone or place in self.touched):
+                if place not in self.gone:
+                    yield place
+                start = place + 1
+        if start < count:
+            yield range(start, count)
+
+    def count(self, count: int) -> int:
+        """How many messages the view of some messages has; one that loses all its parts counts."""
+        rows = self.rows(count)
+        return sum(len(row) if isinstance(row, range) else 1 for row in rows)
+
     def slot(self, place: int, message: Message) -> Slot | None:
+        """Say what a message that takes another form looks like; None where nothing is left."""
         dropped = self.dropped.get(place, set())
         replaced = self.replaced.get(place, {})
         appended = "\n\n".join(self.appended.get(place, ()))

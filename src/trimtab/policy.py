@@ -11,12 +11,22 @@ from trimtab.messages import Message
 
 __all__ = ["Policy"]
 
+TRIGGER_TOKENS = 120_000
+"""A compaction is planned from here on, however large the window is: beyond it
+models find less of what they are given, and every turn pays for all of it."""
+
 TARGET_RATIO = 0.4
-"""A compaction plans down to this share of the trigger while growth is not known.
+"""A compaction plans down to at most this share of the trigger.
 
 Why so low: each compaction rewrites the prefix, which the provider then bills
 at the write price; 0.4 leaves room for many turns before the next one.
 """
+
+LEAST_RATIO = 0.2
+"""A compaction plans down to at least this share, however fast the conversation grows."""
+
+HEADROOM_TURNS = 30
+"""Turns of growth that a compaction makes room for, where the two ratios allow it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +34,18 @@ class Policy:
     """Settings of a session. All sizes are tokens of the whole request.
 
     Attributes:
-        limit_tokens: What a request must not pass, system prompt and tools included.
-        trigger_tokens: Size at which a compaction is planned; None is the limit.
-            Lower leaves room for a turn that grows fast, and compacts more often.
+        limit_tokens: What a request must not pass, system prompt and tools
+            included; None is the model's window without room for the answer,
+            and never above a size from which on the provider charges more.
+        trigger_tokens: Size at which a compaction is planned; None is the
+            limit, at most 120,000. Lower leaves room for a turn that grows
+            fast, and compacts more often.
         target_tokens: Size that a compaction plans down to; None is 0.4 of the
-            trigger. Near the trigger, the next turn compacts again; near 0, little stays.
+            trigger, and less, down to 0.2, where turns grow fast: 30 of them
+            should fit. Near the trigger, the next turn compacts again; near 0, little stays.
+        answer_tokens: What of a model's window is kept free for the answer; None is
+            what the request asks for, else an eighth of the window, at most
+            32,000. At most half of the window is.
         keep_first: Messages at the front that a compaction keeps if it can, 0 or more.
         keep_recent: Newest messages that it keeps if it can, 0 or more.
         tool_output_max_lines: Lines that an old tool result keeps, 1 or more.
@@ -40,9 +57,10 @@ class Policy:
             blank text.
     """
 
-    limit_tokens: int
+    limit_tokens: int | None = None
     trigger_tokens: int | None = None
     target_tokens: int | None = None
+    answer_tokens: int | None = None
     keep_first: int = 2
     keep_recent: int = 10
     tool_output_max_lines: int = 200
@@ -61,18 +79,41 @@ class Policy:
         for tool, lines in self.tool_lines.items():
             if lines < 0:
                 raise PolicyError(f"tool_lines[{tool!r}]", lines, "it must be 0 (exempt) or more")
-        self.limits()
+        if self.answer_tokens is not None and self.answer_tokens < 0:
+            raise PolicyError("answer_tokens", self.answer_tokens, "it must be 0 or more")
+        self._check_order()
 
-    def limits(self) -> Limits:
+    def _check_order(self) -> None:
+        """Refuse sizes that cannot hold together, those that are left open aside."""
+        most = self.limit_tokens or self.trigger_tokens or self.target_tokens or 1
+        trigger = most if self.trigger_tokens is None else self.trigger_tokens
+        target = 1 if self.target_tokens is None else self.target_tokens
+        Limits(most if self.limit_tokens is None else self.limit_tokens, trigger, target)
+
+    def limits(self, limit_tokens: int | None = None, growth_tokens: int | None = None) -> Limits:
         """The three sizes with their defaults filled in.
 
+        Args:
+            limit_tokens: A limit that holds besides the policy's own: the
+                model's window, or what the provider taught; the smaller one counts.
+            growth_tokens: By how much a turn grows; None where it is not known.
+
         Raises:
-            PolicyError: If one is below 1, or they are not in order.
+            PolicyError: If neither the policy nor the caller names a limit.
         """
-        trigger = self.limit_tokens if self.trigger_tokens is None else self.trigger_tokens
-        target = (
-            max(1, int(trigger * TARGET_RATIO))
-            if self.target_tokens is None
-            else self.target_tokens
-        )
-        return Limits(self.limit_tokens, trigger, target)
+        named = [size for size in (self.limit_tokens, limit_tokens) if size is not None]
+        if not named:
+            raise PolicyError("limit_tokens", None, "name the tokens that a request must not pass")
+        limit = min(named)
+        trigger = min(limit, self.trigger_tokens or TRIGGER_TOKENS)
+        if self.target_tokens is not None:
+            return Limits(limit, trigger, min(trigger, self.target_tokens))
+        return Limits(limit, trigger, max(1, int(trigger * _ratio(trigger, growth_tokens))))
+
+
+def _ratio(trigger_tokens: int, growth_tokens: int | None) -> float:
+    """The share of the trigger to come down to, so that many turns fit before the next time."""
+    if growth_tokens is None:
+        return TARGET_RATIO
+    room = (trigger_tokens - HEADROOM_TURNS * growth_tokens) / trigger_tokens
+    return max(LEAST_RATIO, min(TARGET_RATIO, room))

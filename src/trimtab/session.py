@@ -2,11 +2,15 @@
 
 ::
 
-    Call ── wire.read ──> Request ── weigh ──> History
-                                                 │ broken on arrival?   mend_pairs
-                                                 │ over the trigger?    ladder.climb
-                                                 │ the format's word    Format.complete
-                                                 └ Plan ── wire.write ──> Rewrite
+    Call ── wire.read ──> Turn
+                           │ what was sent for the part that is known?   recall
+                           │ what is new: broken? how large?             go_on
+                           │ over the trigger, or a cold moment?         ladder.climb
+                           │ the format's word                           Format.complete
+                           └ Plan ── wire.write ──> Rewrite(…, ticket)
+
+    ticket + "the provider has taken it"   ──> forwarded ──> State
+    ticket + "it was refused"              ──> refused   ──> Rewrite | State | None
 
 Pure and synchronous: no I/O, clock, lock, task or log.
 """
@@ -15,61 +19,69 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from trimtab.budget import Limits
+from trimtab.chain import digest, links, root
 from trimtab.constraints import Constraints
-from trimtab.events import ContextCompacted, Event, HistoryRepaired, PassedOn
-from trimtab.ladder import Climb, climb, clip_alone
+from trimtab.economy import window_of
+from trimtab.errors import PolicyError
+from trimtab.events import (
+    BreakCause,
+    ContextCompacted,
+    EditsQuarantined,
+    Event,
+    HistoryRepaired,
+    LimitLearned,
+    PassedOn,
+    PrefixBroken,
+    TriggerUnreachable,
+)
+from trimtab.ladder import climb, clip_alone
+from trimtab.lineage import extends
 from trimtab.messages import Message
-from trimtab.plan import EMPTY_PLAN, Forbidden, Outcome, OutcomeStatus, Plan, apply, compose
+from trimtab.plan import (
+    EMPTY_PLAN,
+    Changes,
+    Forbidden,
+    Outcome,
+    OutcomeStatus,
+    Plan,
+    apply,
+    compose,
+)
 from trimtab.policy import Policy
-from trimtab.strategies.history import History
+from trimtab.recall import Known, View, go_on, recall, settle
+from trimtab.refusal import Refusal
+from trimtab.state import STEPS, State, SurfaceDigest
+from trimtab.stored_plan import plan_digest
+from trimtab.strategies.history import History, priced, slot_tokens
 from trimtab.strategies.mend_pairs import mend_pairs
-from trimtab.tokens import Measure, Quality, TokenCounter, counter_for
+from trimtab.tokens import Measure, TokenCounter, counter_for
+from trimtab.turn import Rewrite, Ticket, Turn
+from trimtab.usage import Usage
 from trimtab.wire import Call, Request, check, read, write
 
-__all__ = ["Rewrite", "Session", "Turn"]
+__all__ = ["Rewrite", "Session", "Ticket", "Turn"]
 
+_CACHE_SECONDS = 300.0
+"""How long providers keep a prefix that nobody reads: 5 minutes, by their documentation."""
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One request, read.
+_UNTOLD_SHARE = 0.8
+"""Of a request that was too large by nobody knows how much, this share is tried."""
 
-    Attributes:
-        call: What came in.
-        request: Where its messages lie.
-    """
+_COLD_SHARE = 0.5
+"""Of the trigger, on a turn on which the provider's cache is lost anyway."""
 
-    call: Call
-    request: Request
-
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """What goes out instead of what came in.
-
-    Attributes:
-        body: The bytes to send; the very same object where nothing changed.
-        headers: Headers to send: those that came in, and what an edit needs.
-        outcome: Whether it fits, in numbers.
-        plan: Every edit, with its reason and what it saves.
-        events: What happened, in the past tense.
-        counter: What counted, for people.
-        quality: How far its counts can be trusted.
-    """
-
-    body: bytes = field(repr=False)
-    headers: dict[str, str] = field(repr=False)
-    outcome: Outcome
-    plan: Plan
-    events: tuple[Event, ...] = ()
-    counter: str = ""
-    quality: Quality = "estimate"
+_TOO_LARGE = frozenset(("overflow", "shrink for rate", "bytes too large"))
+_UNFIT = frozenset(("signature", "structure"))
 
 
 class Session:
-    """Rewrites requests so that they fit.
+    """Rewrites the requests of a conversation so that they fit and extend each other.
+
+    It remembers nothing: what it knows of a conversation is the state that it
+    is given, and what it learns it returns.
 
     Args:
         policy: What the user wants kept, and how far to go.
@@ -79,43 +91,121 @@ class Session:
 
     def __init__(
         self,
-        policy: Policy,
+        policy: Policy | None = None,
         counter: TokenCounter | None = None,
         *,
         headers_settable: bool = True,
     ) -> None:
-        self.policy = policy
+        self.policy = policy or Policy()
         self._counter = counter
         self._headers_settable = headers_settable
         self._measures: dict[str, Measure] = {}
 
-    def read(self, call: Call, format: str | None = None) -> Turn:  # noqa: A002 - the word for it
+    # -------------------------------------------------------------- before
+
+    def read(self, call: Call, format: str | None = None, *, tenant: str = "") -> Turn:  # noqa: A002 - the word for it
         """Read a request.
 
         Args:
             call: What came in.
             format: Name of its format; None to tell it from the content.
+            tenant: Whose conversation it is; two tenants share nothing.
 
         Raises:
             RequestError: If it is no request of a known format.
         """
-        return Turn(call, read(call.body, format))
+        request = read(call.body, format)
+        start = root(tenant, request.format.name)
+        form = request.sorted_form if call.is_built else request.form
+        return Turn(call, request, start, links(start, map(form, range(len(request.spans)))))
 
-    def rewrite(self, turn: Turn) -> Rewrite:
-        """Make a request fit.
+    def rewrite(self, turn: Turn, state: State | None = None) -> Rewrite:
+        """Say what to send for a request.
+
+        Args:
+            turn: The request.
+            state: What is known of its conversation; None for a new one.
 
         Returns:
             The rewrite. Where it does not fit, its outcome says why and what
             it would take; its body is then as small as was possible.
 
         Raises:
+            PolicyError: If nobody named a limit and the model's window is not known.
             TokenCountError: If the counter fails.
         """
-        arrived = self.weigh(turn)
-        mended = self._mend(turn, arrived)
-        climbed = self._climb(turn, arrived, mended)
-        plan = compose(mended, climbed.plan, turn.request.messages)
-        return self._send(turn, arrived, mended, plan, climbed)
+        position = self._position(turn, state)
+        return self._finish(position, self._draft(position))
+
+    # --------------------------------------------------------------- after
+
+    def forwarded(self, ticket: Ticket) -> State:
+        """Learn that the provider has taken a request: at the first byte of a 2xx, never before."""
+        return ticket.becomes
+
+    def observed(self, ticket: Ticket, usage: Usage) -> State:
+        """Learn what a request was billed."""
+        return replace(ticket.becomes, billed_tokens=usage.total_input)
+
+    def refused(self, ticket: Ticket, refusal: Refusal) -> Rewrite | State | None:
+        """Learn that the provider has refused a request.
+
+        Returns:
+            What to send instead, once; a state, where the answer had begun and
+            all that can be done is to know better next time; None where the
+            refusal is to be passed on.
+        """
+        if refusal.is_after_start:
+            if refusal.kind not in _TOO_LARGE:
+                return None
+            return replace(ticket.becomes, limit_tokens=_learned(ticket.outcome, refusal))
+        if ticket.attempt:
+            return None
+        if refusal.kind in _TOO_LARGE:
+            return self._send_smaller(ticket, _learned(ticket.outcome, refusal))
+        if refusal.kind in _UNFIT and ticket.plan:
+            return self._send_unrefused(ticket)
+        return None
+
+    def _send_smaller(self, ticket: Ticket, limit_tokens: int) -> Rewrite | None:
+        """One harder compaction, to a limit that the provider taught."""
+        policy = replace(self.policy, keep_recent=0)
+        position = self._position(ticket.turn, ticket.began, policy, limit_tokens)
+        rewrite = self._finish(position, self._draft(position))
+        if rewrite.outcome.tokens_after >= ticket.outcome.tokens_after:
+            return None
+        return _second_try(rewrite, LimitLearned(limit_tokens))
+
+    def _send_unrefused(self, ticket: Ticket) -> Rewrite | None:
+        """The request in a form that was not refused, where there is one that may be sent."""
+        position = self._position(ticket.turn, ticket.began)
+        draft = self._unrefused(position, ticket.plan)
+        if draft is None:
+            return None
+        position = replace(position, refused=(*position.refused, plan_digest(ticket.plan)))
+        rewrite = self._finish(position, draft)
+        return _second_try(rewrite, EditsQuarantined(len(ticket.plan.edits)))
+
+    def _unrefused(self, position: Position, refused: Plan) -> Draft | None:
+        known, limits = position.known, position.limits
+        waits_until = position.tokens + limits.trigger_tokens - limits.target_tokens
+        if known.plan and plan_digest(known.plan) != plan_digest(refused):
+            draft = self._written(position, known.plan, EMPTY_PLAN)
+        elif known.plan and position.turn.request.manners.binds_thinking:
+            # The same edits were taken before: it can only mind thinking that came since.
+            softer = position.turn.request.format.soften(
+                position.turn.request, known.plan, headers_settable=self._headers_settable
+            )
+            draft = None if isinstance(softer, Forbidden) else self._written(position, softer)
+        else:
+            draft = self._written(position, EMPTY_PLAN)
+            if known.plan and draft is not None and draft.tokens > limits.limit_tokens:
+                return None
+        if draft is None:
+            return None
+        return replace(draft, cause="refused", floor_tokens=waits_until)
+
+    # ------------------------------------------------------------- the way
 
     def weigh(self, turn: Turn) -> History:
         """Weigh a request: each message, and all that is not messages.
@@ -125,103 +215,339 @@ class Session:
         """
         request = turn.request
         measure = self._measure(request.surface.model or turn.call.model)
-        return History.weigh(
-            request.messages,
-            measure.surface(request.surface),
-            measure,
-            self.policy,
-            request.constraints,
-        )
+        return _weigh(request, measure.surface(request.surface), measure, self.policy)
 
     def _measure(self, model: str) -> Measure:
         if model not in self._measures:
             self._measures[model] = Measure(self._counter or counter_for(model), model)
         return self._measures[model]
 
-    def _mend(self, turn: Turn, arrived: History) -> Plan:
-        """What to change in a history that arrived broken."""
-        if not self.policy.repair or arrived.constraints.hands_off:
-            return EMPTY_PLAN
-        return Plan(mend_pairs(turn.request.messages, arrived.constraints))
-
-    def _climb(self, turn: Turn, arrived: History, mended: Plan) -> Climb:
-        """What to remove so that the request is small enough."""
-        history = arrived
-        if mended:
-            messages = [slot.message for slot in apply(mended, turn.request.messages)]
-            history = History.weigh(
-                messages,
-                arrived.fixed_tokens,
-                arrived.measure,
-                self.policy,
-                _shifted(arrived.constraints, mended, turn.request.messages),
-            )
-        limits = self.policy.limits()
-        if history.total_tokens <= limits.trigger_tokens:
-            return Climb(EMPTY_PLAN, history.total_tokens, history.total_tokens)
-        return climb(history, limits)
-
-    def _send(
-        self, turn: Turn, arrived: History, mended: Plan, plan: Plan, climbed: Climb
-    ) -> Rewrite:
-        """Take the first plan that the format and its rules let through, and write it."""
-        request, limits = turn.request, self.policy.limits()
-        reason = climbed.forbidden
-        complete, body = EMPTY_PLAN, request.body
-        is_compacted = False
-        for wanted in self._candidates(arrived, mended, plan):
-            answer = self._written(request, wanted)
-            if not isinstance(answer, Forbidden):
-                complete, body = answer
-                is_compacted = bool(climbed.plan) and wanted != mended
-                break
-            reason = reason or answer.reason
-        before = arrived.total_tokens
-        after = before if body is request.body else _recount(request, body, arrived)
-        outcome = _outcome(limits, complete, before, after, climbed.smallest_tokens, reason)
-        return Rewrite(
-            body,
-            _headers(turn.call, complete),
-            outcome,
-            arrived.priced(complete),
-            _events(arrived, mended, complete, outcome, reason, is_compacted=is_compacted),
-            arrived.measure.name,
-            arrived.measure.quality,
+    def _position(
+        self,
+        turn: Turn,
+        state: State | None,
+        policy: Policy | None = None,
+        learned_tokens: int | None = None,
+    ) -> Position:
+        """Find out what is known of a request, what is new in it, how large it is and may be."""
+        policy = policy or self.policy
+        request = turn.request
+        model = request.model or turn.call.model
+        measure = self._measure(model)
+        known = recall(turn, state)
+        view = go_on(turn, known, measure, repair=policy.repair)
+        surface = _surface(request, measure, state)
+        if state is not None and learned_tokens is None and state.surface.model == surface.model:
+            learned_tokens = state.limit_tokens
+        window = None if policy.limit_tokens is not None else self._window_tokens(model, request)
+        given = [size for size in (window, learned_tokens) if size is not None]
+        growth = None if state is None else state.growth_tokens
+        return Position(
+            turn=turn,
+            known=known,
+            view=view,
+            policy=policy,
+            measure=measure,
+            surface=surface,
+            limits=policy.limits(min(given, default=None), growth),
+            learned_tokens=learned_tokens,
+            refused=() if state is None else state.refused,
         )
 
-    def _candidates(self, arrived: History, mended: Plan, plan: Plan) -> Iterator[Plan]:
-        """What was planned; else the newest results clipped alone; else the mending alone."""
-        yield plan
-        limits = self.policy.limits()
-        if plan and not mended:
-            alone = clip_alone(arrived, limits)
-            if arrived.tokens_under(alone) <= limits.limit_tokens:
-                yield alone
-        yield mended
-        yield EMPTY_PLAN
+    def _window_tokens(self, model: str, request: Request) -> int:
+        window = window_of(model)
+        if window is None:
+            named = f"of {model!r} " if model else ""
+            raise PolicyError(
+                "limit_tokens",
+                None,
+                f"the window {named}is not known: name the tokens that a request must not pass, "
+                "or install trimtab[prices], which knows many models",
+            )
+        asked = self.policy.answer_tokens
+        return window.limit_tokens(request.answer_tokens if asked is None else asked)
 
-    def _written(self, request: Request, plan: Plan) -> tuple[Plan, bytes] | Forbidden:
-        """Let the format have the last word, write the body, and look at it once more."""
-        complete = request.format.complete(request, plan, headers_settable=self._headers_settable)
-        if isinstance(complete, Forbidden):
-            return complete
-        body = write(request, complete)
-        if complete and (rule := _made_worse(request, body)):
+    def _draft(self, position: Position) -> Draft:
+        """Extend what was sent; compact where it would be too large."""
+        if position.comes_back and (whole := self._bring_back(position)) is not None:
+            return whole
+        if position.is_due:
+            return self._compact(position)
+        return self._extend(position)
+
+    def _extend(self, position: Position) -> Draft:
+        """What was sent before, and what mends what is new."""
+        known, view = position.known, position.view
+        for kept, added in ((view.kept, view.added), (known.plan, EMPTY_PLAN)):
+            draft = self._written(position, kept, added)
+            if draft is not None:
+                return draft
+        return _as_it_came(position)
+
+    def _bring_back(self, position: Position) -> Draft | None:
+        """All that a smaller limit had removed."""
+        mended = _mended(position.turn.request, position.policy)
+        draft = self._written(position, EMPTY_PLAN, mended)
+        if draft is None or draft.tokens > position.limits.trigger_tokens:
+            return None
+        return replace(draft, cause="budget_raised")
+
+    def _compact(self, position: Position) -> Draft:
+        """Make it smaller, in one step and down to the target, at a place where it may be cut."""
+        request, limits = position.turn.request, position.limits
+        arrived = position.weighed()
+        mended = _mended(request, position.policy)
+        climbed = climb(_after(mended, arrived, position.policy), limits)
+        plan = compose(mended, climbed.plan, request.messages)
+        reason, chosen = climbed.forbidden, None
+        for wanted in self._candidates(position, plan if climbed.plan else EMPTY_PLAN):
+            answer = self._attempt(position, wanted)
+            if isinstance(answer, Draft):
+                chosen = answer
+                break
+            reason = reason or answer.reason
+        if chosen is None:
+            chosen = self._extend(position)
+        floor = chosen.tokens + limits.trigger_tokens - limits.target_tokens
+        return replace(
+            chosen,
+            reason=reason,
+            smallest_tokens=min(climbed.smallest_tokens, chosen.tokens),
+            floor_tokens=floor if chosen.tokens > limits.target_tokens else 0,
+        )
+
+    def _candidates(self, position: Position, plan: Plan) -> Iterator[tuple[Plan, Plan]]:
+        """What was planned; else what would be sent anyway, with its newest results clipped.
+
+        Yields:
+            What stays of what was sent, and what is new.
+        """
+        if plan:
+            yield EMPTY_PLAN, plan
+        request, limits, view = position.turn.request, position.limits, position.view
+        seen = _after(view.plan, position.weighed(), position.policy)
+        alone = clip_alone(seen, limits)
+        if alone and seen.tokens_under(alone) <= limits.limit_tokens:
+            both = compose(view.plan, alone, request.messages)
+            kept = tuple(edit for edit in both if edit in view.kept.edits)
+            added = tuple(edit for edit in both if edit not in kept)
+            yield Plan(kept, view.kept.envelope), Plan(added)
+
+    def _attempt(self, position: Position, wanted: tuple[Plan, Plan]) -> Draft | Forbidden:
+        answer = self._complete(position, *wanted)
+        if isinstance(answer, Forbidden):
+            return answer
+        if plan_digest(answer) in position.refused:
+            return Forbidden("the provider has refused these edits")
+        draft = self._checked(position, answer)
+        if isinstance(draft, Draft) and draft.tokens >= position.tokens:
+            return Forbidden("")
+        return draft if isinstance(draft, Forbidden) else replace(draft, is_compacted=True)
+
+    def _written(self, position: Position, kept: Plan, added: Plan = EMPTY_PLAN) -> Draft | None:
+        """Write what was sent before with something new; None where the provider would refuse it."""
+        if not added and extends(kept, position.known.plan, position.known.messages):
+            body = write(position.turn.request, kept)
+            return Draft(kept, body, position.tokens_of(kept, body))
+        answer = self._complete(position, kept, added)
+        draft = answer if isinstance(answer, Forbidden) else self._checked(position, answer)
+        return None if isinstance(draft, Forbidden) else draft
+
+    def _complete(self, position: Position, kept: Plan, added: Plan) -> Plan | Forbidden:
+        """Let the format have the last word on what is new; on the rest it has had it."""
+        answer = position.turn.request.format.complete(
+            position.turn.request, added, headers_settable=self._headers_settable
+        )
+        return answer if isinstance(answer, Forbidden) else kept + answer
+
+    def _checked(self, position: Position, plan: Plan) -> Draft | Forbidden:
+        """Write the body and look at it once more."""
+        request = position.turn.request
+        body = write(request, plan)
+        if plan and (rule := _made_worse(request, body)):
             return Forbidden(f"the edited request would break rule {rule}")
-        return complete, body
+        return Draft(plan, body, position.tokens_of(plan, body))
+
+    def _finish(self, position: Position, draft: Draft) -> Rewrite:
+        turn, measure = position.turn, position.measure
+        plan = draft.plan
+        if plan is not position.known.plan:
+            plan = priced(plan, measure, turn.request.message)
+        outcome = _outcome(position, draft)
+        ticket = Ticket(turn, position.known.state, _becomes(position, draft, plan), plan, outcome)
+        return Rewrite(
+            draft.body,
+            _headers(turn.call, plan),
+            outcome,
+            plan,
+            ticket,
+            _events(position, draft, outcome),
+            (),
+            measure.name,
+            measure.quality,
+        )
 
 
-def _recount(request: Request, body: bytes, arrived: History) -> int:
-    """Weigh what really goes out. Texts that were counted before are not counted again."""
-    sent = read(body, request.format.name)
-    return arrived.fixed_tokens + sum(arrived.measure.message(m) for m in sent.messages)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where a request stands before anything is decided.
+
+    Attributes:
+        turn: The request.
+        known: What was sent for the part of it that is known.
+        view: What would be sent if nothing had to be made smaller.
+        policy: What the user wants.
+        measure: Weighs.
+        surface: Its model, system prompt and tools.
+        limits: How large it may be.
+        learned_tokens: A limit that the provider taught; None for none.
+        refused: Digests of plans that the provider refused.
+    """
+
+    turn: Turn
+    known: Known
+    view: View
+    policy: Policy
+    measure: Measure
+    surface: SurfaceDigest
+    limits: Limits
+    learned_tokens: int | None
+    refused: tuple[bytes, ...]
+
+    @property
+    def tokens(self) -> int:
+        """What the whole request would weigh if nothing was made smaller."""
+        return self.surface.tokens + self.view.tokens
+
+    @property
+    def tokens_before(self) -> int:
+        """What the whole request weighs as it came."""
+        return self.surface.tokens + self.view.whole_tokens
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is to be made smaller."""
+        state, limits = self.known.state, self.limits
+        if self.tokens > limits.limit_tokens:
+            return True
+        if self.is_retry:
+            return False
+        trigger = limits.trigger_tokens
+        if self.is_cold:
+            trigger = max(limits.target_tokens, int(trigger * _COLD_SHARE))
+        return self.tokens > trigger and (state is None or self.tokens >= state.floor_tokens)
+
+    @property
+    def is_retry(self) -> bool:
+        """Whether the very same messages were sent before."""
+        return bool(self.known.messages) and self.known.messages == len(self.turn.links)
+
+    @property
+    def is_cold(self) -> bool:
+        """Whether the provider's cache is lost anyway."""
+        state, now = self.known.state, self.turn.call.now
+        if state is None or not self.known.messages:
+            return False
+        if state.surface.model != self.surface.model or state.surface.tools != self.surface.tools:
+            return True
+        return bool(now and state.at) and now - state.at > _CACHE_SECONDS
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether a raised budget may have room for all that a smaller one had removed."""
+        state, limit = self.known.state, self.policy.limit_tokens
+        if state is None or limit is None or not self.known.plan:
+            return False
+        is_raised = limit > state.policy_limit_tokens > 0
+        is_free = not self.turn.request.manners.binds_thinking
+        return is_raised and is_free and self.tokens_before <= self.limits.trigger_tokens
+
+    def weighed(self) -> History:
+        """The request as it came, each message weighed."""
+        return _weigh(self.turn.request, self.surface.tokens, self.measure, self.policy)
+
+    def tokens_of(self, plan: Plan, body: bytes) -> int:
+        """What really goes out. Texts that were counted before are not counted again."""
+        if body is self.turn.call.body:
+            return self.tokens_before
+        if plan is self.known.plan or (plan == self.view.plan and not self.view.added):
+            return self.tokens
+        sent = read(body, self.turn.request.format.name)
+        return self.surface.tokens + sum(map(self.measure.message, sent.messages))
 
 
-def _shifted(constraints: Constraints, mended: Plan, messages: Sequence[Message]) -> Constraints:
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A request on its way out.
+
+    Attributes:
+        plan: What is changed.
+        body: Its bytes.
+        tokens: What it weighs.
+        cause: Why it does not extend what was sent before, if it does not.
+        reason: Why it could not be made smaller; empty where nothing stood in the way.
+        smallest_tokens: The least that could be made of it, where that was tried; else 0.
+        floor_tokens: A compaction by trigger waits until the request is this large; None
+            where none was tried, so that what was said before holds.
+        is_compacted: Whether it was made smaller.
+    """
+
+    plan: Plan
+    body: bytes
+    tokens: int
+    cause: BreakCause = "repaired"
+    reason: str = ""
+    smallest_tokens: int = 0
+    floor_tokens: int | None = None
+    is_compacted: bool = False
+
+
+def _as_it_came(position: Position) -> Draft:
+    return Draft(EMPTY_PLAN, position.turn.call.body, position.tokens_before)
+
+
+def _second_try(rewrite: Rewrite, told: Event) -> Rewrite:
+    ticket = replace(rewrite.ticket, attempt=1)
+    return replace(rewrite, events=(told, *rewrite.events), ticket=ticket)
+
+
+def _learned(outcome: Outcome, refusal: Refusal) -> int:
+    """The provider's limit in tokens as they are counted here."""
+    sent = outcome.tokens_after
+    if refusal.limit_tokens is None:
+        return max(1, int(sent * _UNTOLD_SHARE))
+    if refusal.sent_tokens:
+        return max(1, min(sent - 1, sent * refusal.limit_tokens // refusal.sent_tokens))
+    if refusal.limit_tokens < sent:
+        return max(1, refusal.limit_tokens)
+    return max(1, int(sent * _UNTOLD_SHARE))
+
+
+def _weigh(request: Request, fixed_tokens: int, measure: Measure, policy: Policy) -> History:
+    return History.weigh(request.messages, fixed_tokens, measure, policy, request.constraints)
+
+
+def _mended(request: Request, policy: Policy) -> Plan:
+    """What to change in a history that arrived broken."""
+    if not policy.repair or request.manners.hands_off:
+        return EMPTY_PLAN
+    return Plan(mend_pairs(request.messages, request.constraints))
+
+
+def _after(plan: Plan, arrived: History, policy: Policy) -> History:
+    """The history that a plan makes, weighed."""
+    if not plan:
+        return arrived
+    messages = [slot.message for slot in apply(plan, arrived.messages)]
+    constraints = _shifted(arrived.constraints, plan, arrived.messages)
+    return History.weigh(messages, arrived.fixed_tokens, arrived.measure, policy, constraints)
+
+
+def _shifted(constraints: Constraints, plan: Plan, messages: Sequence[Message]) -> Constraints:
     """The same constraints for the view that a plan makes of the messages."""
     places = {
         slot.source: place
-        for place, slot in enumerate(apply(mended, messages))
+        for place, slot in enumerate(apply(plan, messages))
         if slot.source is not None
     }
 
@@ -238,6 +564,16 @@ def _shifted(constraints: Constraints, mended: Plan, messages: Sequence[Message]
     )
 
 
+def _surface(request: Request, measure: Measure, state: State | None) -> SurfaceDigest:
+    """Hash the surface; weigh it only where it is another one than before."""
+    model, system, tools = map(digest, request.format.surface_forms(request.members))
+    if state is not None:
+        before = state.surface
+        if (before.model, before.system, before.tools) == (model, system, tools):
+            return before
+    return SurfaceDigest(model, system, tools, measure.surface(request.surface))
+
+
 def _made_worse(request: Request, body: bytes) -> str:
     """The first rule that an edited body breaks more often than the original; empty for none."""
     after = Counter(problem.rule for problem in check(body, request.format.name))
@@ -247,17 +583,63 @@ def _made_worse(request: Request, body: bytes) -> str:
     return next((rule for rule in after if after[rule] > before[rule]), "")
 
 
-def _outcome(
-    limits: Limits, plan: Plan, before: int, after: int, possible: int, reason: str
-) -> Outcome:
-    limit = limits.limit_tokens
+def _outcome(position: Position, draft: Draft) -> Outcome:
+    limit, before, after = position.limits.limit_tokens, position.tokens_before, draft.tokens
     if after <= limit:
-        status: OutcomeStatus = "fits" if plan else "untouched"
+        status: OutcomeStatus = "fits" if draft.plan else "untouched"
         return Outcome(status, limit, before, after)
-    if reason:
-        return Outcome("unmet", limit, before, after, min(possible, after), reason)
+    smallest = min(draft.smallest_tokens or after, after)
+    if draft.reason:
+        return Outcome("unmet", limit, before, after, smallest, draft.reason)
     told = "what is protected alone is larger than the limit"
-    return Outcome("unsatisfiable", limit, before, after, min(possible, after), told)
+    return Outcome("unsatisfiable", limit, before, after, smallest, told)
+
+
+def _becomes(position: Position, draft: Draft, plan: Plan) -> State:
+    """The state that is true once the provider has taken the request."""
+    turn, known, view, state = position.turn, position.known, position.view, position.known.state
+    tokens = draft.tokens - position.surface.tokens
+    settled, settled_tokens, weighed = view.settled, view.settled_tokens, view.tokens
+    if draft.plan is not view.plan and draft.plan != view.plan:
+        slots = apply(draft.plan, turn.request.messages)
+        settled, settled_tokens = settle(slots, position.measure, 0, 0, draft.plan)
+        weighed = sum(slot_tokens(position.measure, slot) for slot in slots)
+    floor = draft.floor_tokens
+    if floor is None:
+        floor = 0 if state is None else state.floor_tokens
+    return State(
+        key=turn.key,
+        parent=b"" if state is None else state.key,
+        origin=turn.links[0] if turn.links else turn.root,
+        links=turn.links[known.messages :],
+        messages=len(turn.links),
+        plan=plan,
+        seen=view.seen,
+        rounds=view.rounds,
+        settled=settled,
+        # What joins texts weighs a token or two that no message has alone.
+        settled_tokens=settled_tokens + tokens - weighed if settled else 0,
+        view_tokens=tokens,
+        whole_tokens=view.whole_tokens,
+        surface=position.surface,
+        at=turn.call.now or (0.0 if state is None else state.at),
+        policy_limit_tokens=position.policy.limit_tokens or 0,
+        limit_tokens=position.learned_tokens,
+        floor_tokens=floor,
+        steps=_steps(position),
+        refused=position.refused,
+        billed_tokens=0 if state is None else state.billed_tokens,
+    )
+
+
+def _steps(position: Position) -> tuple[int, ...]:
+    """By how much the last turns grew; a fork or an edit of the client's is no turn."""
+    state, known = position.known.state, position.known
+    if state is None:
+        return ()
+    if not known.counted or position.is_retry:
+        return state.steps
+    return (*state.steps, position.view.tokens - state.view_tokens)[-STEPS:]
 
 
 def _headers(call: Call, plan: Plan) -> dict[str, str]:
@@ -273,28 +655,39 @@ def _headers(call: Call, plan: Plan) -> dict[str, str]:
     return headers
 
 
-def _events(
-    arrived: History,
-    mended: Plan,
-    plan: Plan,
-    outcome: Outcome,
-    reason: str,
-    *,
-    is_compacted: bool,
-) -> tuple[Event, ...]:
-    events: list[Event] = []
-    if mended and plan:
-        events.append(HistoryRepaired(len(mended.edits)))
-    if is_compacted:
+def _events(position: Position, draft: Draft, outcome: Outcome) -> tuple[Event, ...]:
+    events: list[Event] = [PrefixBroken(cause) for cause in _causes(position, draft)]
+    added = position.view.added
+    if added and draft.plan and (draft.is_compacted or added.edits[0] in draft.plan.edits):
+        events.append(HistoryRepaired(len(added.edits)))
+    if draft.is_compacted:
+        count = len(position.turn.links)
         events.append(
             ContextCompacted(
                 "deterministic",
-                len(arrived.messages),
-                len(apply(plan, arrived.messages)),
+                count,
+                Changes(draft.plan).count(count),
                 outcome.tokens_before,
                 outcome.tokens_after,
             )
         )
-    if reason and (outcome.status == "unmet" or not plan):
-        events.append(PassedOn(reason))
+    limits = position.limits
+    if draft.floor_tokens and limits.trigger_tokens < draft.tokens <= limits.limit_tokens:
+        events.append(TriggerUnreachable(draft.tokens, limits.target_tokens, draft.floor_tokens))
+    if draft.reason and (outcome.status == "unmet" or not draft.is_compacted):
+        events.append(PassedOn(draft.reason))
     return tuple(events)
+
+
+def _causes(position: Position, draft: Draft) -> Iterator[BreakCause]:
+    """Why the provider cannot read what was sent before from its cache."""
+    known, state = position.known, position.known.state
+    if state is None or not known.messages:
+        return
+    for cause in ("model", "system", "tools"):
+        if getattr(state.surface, cause) != getattr(position.surface, cause):
+            yield f"{cause}_changed"  # type: ignore[misc]  # each is one
+    if known.is_edited:
+        yield "client_edited"
+    if not extends(known.plan, draft.plan, known.messages):
+        yield "compaction" if draft.is_compacted else draft.cause

@@ -220,11 +220,11 @@ BETA = "thinking-binding-controls-2026-08-01"
 REFUSED = "thinking in the open tool loop is bound to what would be edited"
 
 
-def dropping(thinking: str) -> EnvelopeEdit:
+def dropping() -> EnvelopeEdit:
     """The wish that the provider drops what does not fit."""
     return EnvelopeEdit(
-        ("thinking",),
-        thinking,
+        ("thinking", "block_binding", "prefix_mismatch_behavior"),
+        '"drop_block"',
         "the provider drops thinking that is bound to what was edited",
         header="anthropic-beta",
         header_value=BETA,
@@ -254,9 +254,12 @@ def dropping(thinking: str) -> EnvelopeEdit:
 )
 def test_in_an_open_loop_the_provider_drops_it(thinking: Json, wish: str) -> None:
     """Nobody may strip thinking by hand there, so the provider is asked, with the beta it needs."""
-    plan = complete(request(BOUND, *OPEN, thinking=thinking), clip(2))
+    chain = request(BOUND, *OPEN, thinking=thinking)
 
-    assert plan == Plan((clip(2),), (dropping(wish),))
+    plan = complete(chain, clip(2))
+
+    assert plan == Plan((clip(2),), (dropping(),))
+    assert json.loads(write(chain, plan))["thinking"] == json.loads(wish)
 
 
 def test_the_wish_is_written_over_the_parameter() -> None:
@@ -269,7 +272,7 @@ def test_the_wish_is_written_over_the_parameter() -> None:
 
     assert body == chain.body.replace(
         b'"thinking": {"type": "adaptive"}',
-        b'"thinking": {"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}',
+        b'"thinking": {"type": "adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}',
     ).replace(b'"c0", "content": "ok"', b'"c0", "content": "k"')
 
 
@@ -312,7 +315,7 @@ def test_a_marker_in_front_begins_the_loop_anew() -> None:
     plan = complete(request(BOUND, *OPEN, **ADAPTIVE), fold)
 
     wish = '{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}'
-    assert plan == Plan((fold,), (dropping(wish),))
+    assert plan == Plan((fold,), (dropping(),))
 
 
 def test_a_loop_that_nobody_asked_for_is_open_too() -> None:

@@ -48,7 +48,7 @@ def run(
         raise UsageError("--json and -o - both write to standard output", "give -o a file")
     if output is not None:
         refuse_unfit(output, file)
-    policy = Policy(limit_tokens=budget, target_tokens=target)
+    policy = Policy(limit_tokens=budget, trigger_tokens=budget, target_tokens=target)
     source = open_source(file, request, format)
     session = Session(policy)
     with working("counting and cutting"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trimtab.boundaries import Boundaries, protected_pieces
@@ -12,7 +12,7 @@ from trimtab.plan import Drop, Edit, Fold, Keep, Plan, Ref, Replace, Slot, apply
 from trimtab.policy import Policy
 from trimtab.tokens import Measure
 
-__all__ = ["History"]
+__all__ = ["History", "priced", "slot_tokens"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,51 +86,11 @@ class History:
     def _slot_tokens(self, slot: Slot) -> int:
         if slot.is_untouched and slot.source is not None:
             return self.message_tokens[slot.source]
-        if not slot.appended:
-            return self.measure.message(slot.message)
-        own = slot.message.with_parts(slot.message.parts[:-1])
-        return self.measure.message(own) + self._joined_tokens(slot.appended)
-
-    def _joined_tokens(self, text: str) -> int:
-        """What a text weighs that some formats join to another, with what stands between."""
-        return self.measure.text(f"\n\n{text}")
+        return slot_tokens(self.measure, slot)
 
     def priced(self, plan: Plan) -> Plan:
-        """The same plan, in which each edit says what it saves.
-
-        The savings add up to what the plan saves as a whole, but for a token
-        or two where a marker was joined to other words.
-        """
-        looked: dict[int, tuple[Part, ...]] = {}  # decoding a message of many parts once
-        return Plan(tuple(self._priced(edit, looked) for edit in plan.edits), plan.envelope)
-
-    def _priced(self, edit: Edit, looked: dict[int, tuple[Part, ...]]) -> Edit:
-        match edit:
-            case Replace():
-                old = self._look(edit.message, looked)[edit.part]
-                saved = self.measure.part(old) - self.measure.part(edit.new)
-                return replace(edit, saved_tokens=saved)
-            case Drop():
-                return replace(edit, saved_tokens=self._ref_tokens(edit.ref, looked))
-            case Fold():
-                removed = sum(self._ref_tokens(ref, looked) for ref in edit.removed)
-                alone = edit.joins is None
-                whole, joined = self.measure.message, self._joined_tokens
-                cost = whole(edit.message) if alone else joined(edit.message.text)
-                return replace(edit, saved_tokens=removed - cost)
-            case Keep():
-                return edit
-
-    def _ref_tokens(self, ref: Ref, looked: dict[int, tuple[Part, ...]]) -> int:
-        if ref.parts is None:
-            return self.message_tokens[ref.message]
-        parts = self._look(ref.message, looked)
-        return self.measure.parts(parts[part] for part in ref.parts)
-
-    def _look(self, place: int, looked: dict[int, tuple[Part, ...]]) -> tuple[Part, ...]:
-        if place not in looked:
-            looked[place] = self.messages[place].parts
-        return looked[place]
+        """The same plan, in which each edit says what it saves; see :func:`priced`."""
+        return priced(plan, self.measure, self.messages.__getitem__)
 
     def after(self, edits: Sequence[Edit]) -> History:
         """The history in which some parts have another form; edits that drop are not for it."""
@@ -156,3 +116,72 @@ class History:
             for part in message.parts
             if isinstance(part, ToolCall)
         }
+
+
+def slot_tokens(measure: Measure, slot: Slot) -> int:
+    """What a message of a view weighs.
+
+    Raises:
+        TokenCountError: If the counter fails.
+    """
+    if not slot.appended:
+        return measure.message(slot.message)
+    own = slot.message.with_parts(slot.message.parts[:-1])
+    return measure.message(own) + _joined(measure, slot.appended)
+
+
+def _joined(measure: Measure, text: str) -> int:
+    """What a text weighs that some formats join to another, with what stands between."""
+    return measure.text(f"\n\n{text}")
+
+
+def priced(plan: Plan, measure: Measure, message_at: Callable[[int], Message]) -> Plan:
+    """The same plan, in which each edit says what it saves.
+
+    The savings add up to what the plan saves as a whole, but for a token
+    or two where a marker was joined to other words.
+
+    Args:
+        plan: The plan.
+        measure: Weighs what goes and what comes.
+        message_at: Gives a message by its place.
+    """
+    pricer = _Pricer(measure, message_at)
+    return Plan(tuple(map(pricer.priced, plan.edits)), plan.envelope)
+
+
+class _Pricer:
+    """Says what edits save; decodes a message of many parts once."""
+
+    def __init__(self, measure: Measure, message_at: Callable[[int], Message]) -> None:
+        self._measure = measure
+        self._message_at = message_at
+        self._looked: dict[int, tuple[Part, ...]] = {}
+
+    def priced(self, edit: Edit) -> Edit:
+        match edit:
+            case Replace():
+                old = self._look(edit.message)[edit.part]
+                saved = self._measure.part(old) - self._measure.part(edit.new)
+                return replace(edit, saved_tokens=saved)
+            case Drop():
+                return replace(edit, saved_tokens=self._ref_tokens(edit.ref))
+            case Fold():
+                removed = sum(map(self._ref_tokens, edit.removed))
+                made = edit.message
+                alone = edit.joins is None
+                cost = self._measure.message(made) if alone else _joined(self._measure, made.text)
+                return replace(edit, saved_tokens=removed - cost)
+            case Keep():
+                return edit
+
+    def _ref_tokens(self, ref: Ref) -> int:
+        if ref.parts is None:
+            return self._measure.message(self._message_at(ref.message))
+        parts = self._look(ref.message)
+        return self._measure.parts(parts[part] for part in ref.parts)
+
+    def _look(self, place: int) -> tuple[Part, ...]:
+        if place not in self._looked:
+            self._looked[place] = self._message_at(place).parts
+        return self._looked[place]

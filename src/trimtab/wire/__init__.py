@@ -19,7 +19,8 @@ from trimtab.wire.formats import FORMATS, format_named
 from trimtab.wire.reading import read
 from trimtab.wire.request import Call, Request
 from trimtab.wire.rules import Problem, Rule
-from trimtab.wire.writing import write
+from trimtab.wire.usages import usage_from
+from trimtab.wire.writing import view_pieces, write
 
 __all__ = [
     "FORMATS",
@@ -32,5 +33,7 @@ __all__ = [
     "check",
     "format_named",
     "read",
+    "usage_from",
+    "view_pieces",
     "write",
 ]

@@ -8,6 +8,7 @@ count as one turn. Its rules are in ``anthropic_rules.py``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import msgspec
@@ -33,11 +34,12 @@ from trimtab.messages import (
 from trimtab.plan import Forbidden, Plan
 from trimtab.wire.anthropic_rules import RULES, check_messages
 from trimtab.wire.claude_models import claude_model
-from trimtab.wire.claude_thinking import complete_thinking, follow_system_messages
+from trimtab.wire.claude_thinking import ask_to_drop, complete_thinking, follow_system_messages
 from trimtab.wire.format import (
     Format,
     Outline,
     Setup,
+    SurfaceForms,
     append_element,
     element_keys,
     element_spans,
@@ -59,6 +61,7 @@ from trimtab.wire.json_spans import (
     locate,
     object_spans,
     splice,
+    whole_number,
 )
 from trimtab.wire.media import document_pages, image_size
 from trimtab.wire.request import Request
@@ -131,6 +134,7 @@ class Anthropic(Format):
 
     name = "anthropic"
     history_field = "messages"
+    marker_keys = ("cache_control",)
     envelope_fields = (
         "model",
         "system",
@@ -188,16 +192,32 @@ class Anthropic(Format):
         outlines = request.outlines
         open_loop = _open_loop_start(outlines)
         turn_start, illegal_starts = _manual_turn(request, open_loop)
-        return Constraints(
-            hands_off=_server_state(request.members),
-            left_to_client=_left_to_client(request.members),
+        return replace(
+            request.manners,
             frozen=_frozen(request),
             illegal_starts=illegal_starts,
             turn_start=turn_start,
             open_loop_start=open_loop,
-            binds_thinking=_may_bind_thinking(request),
+        )
+
+    def manners(self, members: Mapping[str, bytes]) -> Constraints:
+        return Constraints(
+            hands_off=_server_state(members),
+            left_to_client=_left_to_client(members),
+            binds_thinking=_may_bind_thinking(members),
             neighbours_are_one_turn=True,
             refuses_blank_text=True,
+        )
+
+    def answer_tokens(self, members: Mapping[str, bytes]) -> int | None:
+        return whole_number(members.get("max_tokens"))
+
+    def surface_forms(self, members: Mapping[str, bytes]) -> SurfaceForms:
+        system = self.without_markers(members.get("system", b""))
+        return SurfaceForms(
+            members.get("model", b""),
+            _without_billing(system),
+            self.without_markers(members.get("tools", b"")) + members.get("output_config", b""),
         )
 
     # -------------------------------------------------------------- writing
@@ -270,6 +290,11 @@ class Anthropic(Format):
             return plan
         plan = follow_system_messages(plan, request)
         return complete_thinking(request, plan, headers_settable=headers_settable)
+
+    def soften(self, request: Request, plan: Plan, *, headers_settable: bool) -> Plan | Forbidden:
+        if plan.envelope:
+            return Forbidden("the provider was asked to drop what does not fit, and refused it")
+        return ask_to_drop(request, plan, headers_settable=headers_settable)
 
     def check(self, body: Json, findings: Findings) -> None:
         check_messages(body, findings)
@@ -515,15 +540,26 @@ def _left_to_client(members: Mapping[str, bytes]) -> frozenset[Concern]:
     return frozenset(concerns)
 
 
-def _may_bind_thinking(request: Request) -> bool:
+_BILLING = b"x-anthropic-billing-header:"
+"""What a client's block begins with that is another one in each request, and that is not cached."""
+
+
+def _without_billing(system: bytes) -> bytes:
+    if _BILLING not in system or system[:1] != b"[":
+        return system
+    blocks = [system[low:high] for low, high in array_spans(system)]
+    return b"[" + b",".join(block for block in blocks if _BILLING not in block[:200]) + b"]"
+
+
+def _may_bind_thinking(members: Mapping[str, bytes]) -> bool:
     """Whether signatures may commit to the prefix; so they may where the body names no model.
 
     On other clouds the address names it, and ``anthropic_version`` says that it is Claude.
     """
-    name = request.surface.model
+    name = load_text(members.get("model", b'""'))
     model = claude_model(name)
     if model is None:
-        return not name and "anthropic_version" in request.members
+        return not name and "anthropic_version" in members
     return model.may_bind_thinking
 
 

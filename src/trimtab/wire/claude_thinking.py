@@ -15,10 +15,10 @@ from typing import TypeAlias
 
 from trimtab.messages import Message, Thinking
 from trimtab.plan import Drop, Edit, EnvelopeEdit, Fold, Forbidden, Plan, Ref, Slot, apply
-from trimtab.wire.json_spans import dump, load
+from trimtab.wire.json_spans import load
 from trimtab.wire.request import Request
 
-__all__ = ["complete_thinking", "follow_system_messages"]
+__all__ = ["ask_to_drop", "complete_thinking", "follow_system_messages"]
 
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"
 """Beta that permits ``thinking.block_binding``."""
@@ -123,22 +123,25 @@ def _unbind(
     if broken[-1][0] < open_loop:
         reason = "its signature commits to what was edited before it"
         return plan + Plan(tuple(_strip(request, thought, reason) for thought in broken))
+    return ask_to_drop(request, plan, headers_settable=headers_settable)
+
+
+def ask_to_drop(request: Request, plan: Plan, *, headers_settable: bool) -> Plan | Forbidden:
+    """Have the provider drop thinking that no longer fits what stands before it."""
     thinking = load(request.members.get("thinking", b"null"))
     if not isinstance(thinking, dict):
         return Forbidden("thinking in the open tool loop is bound to what would be edited")
-    own = thinking.get("block_binding")
-    binding = own if isinstance(own, dict) else {}
-    if binding.get("prefix_mismatch_behavior") == "drop_block":
+    binding = thinking.get("block_binding")
+    if isinstance(binding, dict) and binding.get("prefix_mismatch_behavior") == "drop_block":
         return plan  # the client has said so, and sends the header
     if not headers_settable:
         return Forbidden(
             "thinking in the open tool loop is bound to what would be edited, "
             f"and the header that lets the provider drop it ({_BINDING_BETA}) cannot be set"
         )
-    binding = {**binding, "prefix_mismatch_behavior": "drop_block"}
     edit = EnvelopeEdit(
-        ("thinking",),
-        dump({**thinking, "block_binding": binding}).decode(),
+        ("thinking", "block_binding", "prefix_mismatch_behavior"),
+        '"drop_block"',
         "the provider drops thinking that is bound to what was edited",
         header="anthropic-beta",
         header_value=_BINDING_BETA,

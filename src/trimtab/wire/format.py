@@ -17,26 +17,29 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from trimtab.errors import MalformedBodyError
 from trimtab.messages import Opaque, ResultContent, Role, Text, ToolCall, ToolResult
+from trimtab.plan import Forbidden
 from trimtab.wire.json_spans import (
     Path,
     Span,
     Splice,
     array_spans,
     drop_elements,
+    drop_members,
     dump,
     insert_element,
     locate,
     object_spans,
+    splice,
 )
 
 if TYPE_CHECKING:
     from trimtab.constraints import Constraints
     from trimtab.messages import Message, Part, Surface
-    from trimtab.plan import Forbidden, Plan
+    from trimtab.plan import Plan
     from trimtab.wire.request import Request
     from trimtab.wire.rules import Findings, Rule
 
-__all__ = ["Format", "Outline", "Setup"]
+__all__ = ["Format", "Outline", "Setup", "SurfaceForms"]
 
 
 class Outline(NamedTuple):
@@ -55,6 +58,20 @@ class Outline(NamedTuple):
     result_ids: tuple[str, ...] = ()
     has_own_words: bool = True
     is_understood: bool = True
+
+
+class SurfaceForms(NamedTuple):
+    """The surface in canonical form: equal bytes mean that the provider's cache still fits.
+
+    Attributes:
+        model: The model.
+        system: The system prompt, where it is no message.
+        tools: The tools and the schema of the answer.
+    """
+
+    model: bytes
+    system: bytes
+    tools: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +95,13 @@ class Format(ABC):
         history_field: Top-level key of the list of messages.
         envelope_fields: Other top-level keys that :meth:`surface`,
             :meth:`constraints` or :meth:`recognises` look at.
+        marker_keys: Keys of cache markers in blocks and tools.
     """
 
     name: ClassVar[str]
     history_field: ClassVar[str]
     envelope_fields: ClassVar[tuple[str, ...]]
+    marker_keys: ClassVar[tuple[str, ...]]
 
     @property
     @abstractmethod
@@ -116,6 +135,18 @@ class Format(ABC):
     @abstractmethod
     def constraints(self, request: Request) -> Constraints:
         """Tell the neutral code what this request forbids."""
+
+    @abstractmethod
+    def manners(self, members: Mapping[str, bytes]) -> Constraints:
+        """Tell what of :meth:`constraints` depends on no message."""
+
+    @abstractmethod
+    def answer_tokens(self, members: Mapping[str, bytes]) -> int | None:
+        """Say how many tokens the answer may have at most; None where the request does not say."""
+
+    @abstractmethod
+    def surface_forms(self, members: Mapping[str, bytes]) -> SurfaceForms:
+        """Say what the surface is, without what a client moves or varies from turn to turn."""
 
     # ------------------------------------------------------------ writing
 
@@ -173,11 +204,71 @@ class Format(ABC):
             headers_settable: Whether a header can be sent along.
         """
 
+    def soften(self, request: Request, plan: Plan, *, headers_settable: bool) -> Plan | Forbidden:  # noqa: ARG002 - for formats that sign nothing
+        """Say what may still be sent where the provider refused signed reasoning behind edits.
+
+        Args:
+            request: What the plan changes.
+            plan: What was refused; its edits were taken before.
+            headers_settable: Whether a header can be sent along.
+        """
+        return Forbidden("nothing else can be sent in its place")
+
     @abstractmethod
     def check(self, body: dict[str, Any], findings: Findings) -> None:
         """Note every rule that a decoded body breaks."""
 
     # ------------------------------------------------- the same for all
+
+    def canonical(self, message: bytes) -> bytes:
+        """The bytes that make a message the same message on a later turn.
+
+        Cache markers are taken out, for clients move them; and one text block
+        alone is the bare string that it stands for.
+
+        Args:
+            message: JSON text of one message.
+
+        Returns:
+            JSON text; the message itself where there is nothing to take out,
+            or where it is not understood.
+        """
+        try:
+            if any(b'"%b"' % key.encode() in message for key in self.marker_keys):
+                message = splice(message, self._marker_splices(message))
+            if message.count(b'"type"') == 1:
+                message = splice(message, _bare(message))
+        except MalformedBodyError:
+            pass
+        return message
+
+    def without_markers(self, array: bytes) -> bytes:
+        """A JSON array of blocks or tools without their cache markers."""
+        if not any(b'"%b"' % key.encode() in array for key in self.marker_keys):
+            return array
+        try:
+            return splice(array, self._block_splices(array, (0, len(array))))
+        except MalformedBodyError:
+            return array
+
+    def _marker_splices(self, message: bytes) -> list[Splice]:
+        content = object_spans(message).get("content")
+        return [] if content is None else self._block_splices(message, content)
+
+    def _block_splices(self, text: bytes, array: Span) -> list[Splice]:
+        """What to cut out of an array of blocks, and out of the arrays that they hold as content."""
+        if text[array[0] : array[0] + 1] != b"[":
+            return []
+        splices: list[Splice] = []
+        for low, high in array_spans(text[slice(*array)]):
+            block = text[array[0] + low : array[0] + high]
+            if block[:1] != b"{":
+                continue
+            inner = object_spans(block).get("content")
+            found = drop_members(block, self.marker_keys)
+            found += [] if inner is None else self._block_splices(block, inner)
+            splices += shifted(found, array[0] + low)
+        return splices
 
     def edit_message(
         self,
@@ -232,6 +323,21 @@ class Format(ABC):
             case _:
                 kinds = f"{type(old).__name__} by {type(new).__name__}"
                 raise TypeError(f"an edit cannot replace {kinds}")
+
+
+def _bare(message: bytes) -> list[Splice]:
+    """What makes a bare string of a text block that is the whole content."""
+    content = object_spans(message).get("content")
+    if content is None or message[content[0] : content[0] + 1] != b"[":
+        return []
+    elements = array_spans(message[slice(*content)])
+    if len(elements) != 1:
+        return []
+    block = message[content[0] + elements[0][0] : content[0] + elements[0][1]]
+    members = {key: block[low:high] for key, (low, high) in object_spans(block).items()}
+    if members.keys() != {"type", "text"} or members["type"] != b'"text"':
+        return []
+    return [(*content, members["text"])]
 
 
 def _array(

@@ -30,6 +30,7 @@ __all__ = [
     "drop_elements",
     "drop_members",
     "dump",
+    "dump_sorted",
     "encode_json_text",
     "find_history",
     "has_key",
@@ -40,6 +41,7 @@ __all__ = [
     "locate",
     "object_spans",
     "splice",
+    "whole_number",
 ]
 
 Span: TypeAlias = tuple[int, int]
@@ -52,6 +54,7 @@ Splice: TypeAlias = tuple[int, int, bytes]
 """A span, and what stands there instead."""
 
 _WHITESPACE = b" \t\n\r"
+_MOST_DIGITS = 18
 _BETWEEN = b" \t\n\r,"
 _KEY = re.compile(rb'[\s,]*("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
 
@@ -389,6 +392,13 @@ def load_text(text: bytes) -> str:
     return value if isinstance(value, str) else text.decode("utf-8", "replace")
 
 
+def whole_number(text: bytes | None) -> int | None:
+    """Decode a whole number; anything else, and nothing at all, is None."""
+    if text is None or not text.isdigit() or len(text) > _MOST_DIGITS:
+        return None
+    return int(text)
+
+
 def dump(value: Any) -> bytes:  # noqa: ANN401 - JSON is whatever it is
     """Encode a value as compact JSON in UTF-8.
 
@@ -406,6 +416,14 @@ def dump(value: Any) -> bytes:  # noqa: ANN401 - JSON is whatever it is
             return b"[" + b",".join(map(dump, value)) + b"]"
         case _:
             return json.dumps(value).encode()
+
+
+def dump_sorted(value: Any) -> bytes:  # noqa: ANN401 - JSON is whatever it is
+    """Encode a value so that the order of keys makes no difference; arrays keep their order."""
+    try:
+        return msgspec.json.encode(value, order="sorted")
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
 def locate(text: bytes, path: Path) -> Span:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Raw
 
-from trimtab.constraints import Constraints
+from trimtab.constraints import UNCONSTRAINED, Constraints
 from trimtab.errors import MalformedBodyError
 from trimtab.messages import (
     Media,
@@ -36,6 +36,7 @@ from trimtab.wire.format import (
     Format,
     Outline,
     Setup,
+    SurfaceForms,
     append_element,
     element_keys,
     element_spans,
@@ -57,6 +58,7 @@ from trimtab.wire.json_spans import (
     locate,
     object_spans,
     splice,
+    whole_number,
 )
 from trimtab.wire.media import data_url, image_size
 from trimtab.wire.openai_chat_rules import RULES, check_chat
@@ -129,7 +131,16 @@ class OpenAIChat(Format):
 
     name = "openai-chat"
     history_field = "messages"
-    envelope_fields = ("model", "tools", "functions", "response_format", "max_completion_tokens")
+    envelope_fields = (
+        "model",
+        "tools",
+        "functions",
+        "response_format",
+        "max_completion_tokens",
+        "max_tokens",
+    )
+    # The first is not of OpenAI's making: routers take it for Claude models.
+    marker_keys = ("cache_control", "prompt_cache_breakpoint")
 
     @property
     def rules(self) -> dict[str, Rule]:
@@ -185,6 +196,18 @@ class OpenAIChat(Format):
             frozen=frozenset(i for i, outline in enumerate(outlines) if not outline.is_understood),
             open_loop_start=start if is_open else None,
         )
+
+    def manners(self, members: Mapping[str, bytes]) -> Constraints:  # noqa: ARG002 - the same for all
+        return UNCONSTRAINED
+
+    def answer_tokens(self, members: Mapping[str, bytes]) -> int | None:
+        asked = whole_number(members.get("max_completion_tokens"))
+        return whole_number(members.get("max_tokens")) if asked is None else asked
+
+    def surface_forms(self, members: Mapping[str, bytes]) -> SurfaceForms:
+        tools = self.without_markers(members.get("tools", b""))
+        others = (members.get(key, b"") for key in ("functions", "response_format"))
+        return SurfaceForms(members.get("model", b""), b"", b"\0".join((tools, *others)))
 
     # -------------------------------------------------------------- writing
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from trimtab.constraints import Constraints
+from trimtab.errors import MalformedBodyError
 from trimtab.messages import Message, Part, Surface
 from trimtab.wire.format import Format, Outline
-from trimtab.wire.json_spans import Span
+from trimtab.wire.json_spans import Span, dump_sorted, load, load_text
 
 __all__ = ["Call", "Request"]
 
@@ -23,12 +24,15 @@ class Call:
         headers: Its headers; values are never logged or stored.
         model: The model, where the address names it and the body does not.
         now: Seconds since the epoch when it is sent; 0.0 where nobody said.
+        is_built: Whether the body was made from objects of the program, whose keys
+            have no order that means anything.
     """
 
     body: bytes = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     model: str = ""
     now: float = 0.0
+    is_built: bool = False
 
 
 class Request:
@@ -69,15 +73,37 @@ class Request:
     @cached_property
     def messages(self) -> tuple[Message, ...]:
         """The messages, oldest first; their parts are decoded when somebody looks."""
-        return tuple(
-            Message.deferred(
-                outline.role,
-                partial(self._parts, place),
-                call_ids=outline.call_ids,
-                result_ids=outline.result_ids,
-                has_own_words=outline.has_own_words,
-            )
-            for place, outline in enumerate(self.outlines)
+        return tuple(self._message(place, outline) for place, outline in enumerate(self.outlines))
+
+    def message(self, place: int) -> Message:
+        """One message; only its own bytes are looked at."""
+        return self.messages_from(place, place + 1)[0]
+
+    def messages_from(self, start: int, stop: int | None = None) -> tuple[Message, ...]:
+        """The messages from a place on; only their own bytes are looked at.
+
+        Args:
+            start: Place of the first.
+            stop: Place behind the last; None for all.
+        """
+        if "messages" in self.__dict__:
+            return self.messages[start:stop]
+        spans = self.spans[start:stop]
+        if not spans:
+            return ()
+        low, high = spans[0][0], spans[-1][1]
+        part = b"[" + self.body[low:high] + b"]"
+        moved = [(first - low + 1, last - low + 1) for first, last in spans]
+        outlines = self.format.outlines(part, (0, len(part)), moved)
+        return tuple(self._message(start + at, outline) for at, outline in enumerate(outlines))
+
+    def _message(self, place: int, outline: Outline) -> Message:
+        return Message.deferred(
+            outline.role,
+            partial(self._parts, place),
+            call_ids=outline.call_ids,
+            result_ids=outline.result_ids,
+            has_own_words=outline.has_own_words,
         )
 
     def _parts(self, place: int) -> tuple[Part, ...]:
@@ -89,9 +115,36 @@ class Request:
         return self.format.surface(self.members)
 
     @cached_property
+    def model(self) -> str:
+        """The model's id; empty where the body does not name it."""
+        return load_text(self.members.get("model", b'""'))
+
+    @cached_property
     def constraints(self) -> Constraints:
         """What the format says may not be done to this request."""
         return self.format.constraints(self)
+
+    @cached_property
+    def manners(self) -> Constraints:
+        """What of the constraints the envelope alone tells, without a look at the messages."""
+        return self.format.manners(self.members)
+
+    @cached_property
+    def answer_tokens(self) -> int | None:
+        """Most tokens that the answer may have; None where the request does not say."""
+        return self.format.answer_tokens(self.members)
+
+    def form(self, place: int) -> bytes:
+        """The canonical form of one message: what makes it the same message on a later turn."""
+        return self.format.canonical(self.message_bytes(place))
+
+    def sorted_form(self, place: int) -> bytes:
+        """The same, whatever order the keys of its objects are in."""
+        form = self.form(place)
+        try:
+            return dump_sorted(load(form))
+        except MalformedBodyError:
+            return form
 
     def __repr__(self) -> str:
         size = len(self.body)

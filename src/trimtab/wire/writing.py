@@ -6,14 +6,15 @@ body differs from the original only inside what the edits name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from trimtab.plan import EnvelopeEdit, Fold, Plan, Ref, Slot, apply
-from trimtab.wire.json_spans import Splice, insert_element, object_spans, splice
+from trimtab.messages import Message
+from trimtab.plan import Changes, EnvelopeEdit, Fold, Keep, Plan, Ref, Slot
+from trimtab.wire.json_spans import Span, Splice, dump, insert_element, object_spans, splice
 from trimtab.wire.request import Request
 
-__all__ = ["write"]
+__all__ = ["view_pieces", "write"]
 
 
 def write(request: Request, plan: Plan) -> bytes:
@@ -28,49 +29,67 @@ def write(request: Request, plan: Plan) -> bytes:
     """
     if not plan:
         return request.body
-    splices = [_envelope_splice(request, edit) for edit in plan.envelope]
-    slots = apply(plan, request.messages)
-    if any(not slot.is_untouched for slot in slots) or len(slots) != len(request.spans):
-        splices.append((*request.history_span, _history(request, plan, slots)))
+    splices = _envelope_splices(request, plan.envelope)
+    if any(not isinstance(edit, Keep) for edit in plan):
+        splices.append((*request.history_span, _history(request, plan)))
     return splice(request.body, splices)
 
 
-def _history(request: Request, plan: Plan, slots: Sequence[Slot]) -> bytes:
+def _history(request: Request, plan: Plan) -> bytes:
     """The list of messages; each original keeps what stands between it and the one before."""
-    body, spans = request.body, request.spans
-    markers = _markers_of_removed(request, plan)
+    spans = request.spans
     start, stop = request.history_span
+    lead = request.body[start : spans[0][0]] if spans else b"["
+    trail = request.body[spans[-1][1] : stop] if spans else b"]"
     pieces: list[bytes] = []
-    for slot in slots:
-        for message in _encoded(request, slot, markers):
-            if pieces:
-                pieces.append(_between(request, slot))
-            pieces.append(message)
-    lead = body[start : spans[0][0]] if spans else b"["
-    trail = body[spans[-1][1] : stop] if spans else b"]"
+    for source, piece in _pieces(request, plan):
+        if pieces:
+            pieces.append(_between(request, source))
+        pieces.append(
+            request.body[spans[piece[0]][0] : spans[piece[-1]][1]]
+            if isinstance(piece, range)
+            else piece
+        )
     return lead + b"".join(pieces) + trail
 
 
-def _between(request: Request, slot: Slot) -> bytes:
+def view_pieces(request: Request, plan: Plan) -> Iterator[range | bytes]:
+    """The view piece by piece, oldest first: originals by their places, all else as JSON text."""
+    return (piece for _, piece in _pieces(request, plan))
+
+
+def _pieces(request: Request, plan: Plan) -> Iterator[tuple[int | None, range | bytes]]:
+    """The same, with the place of the original that a piece is or begins with."""
+    changes = Changes(plan)
+    markers = _markers_of_removed(request, plan)
+    for row in changes.rows(len(request.spans)):
+        match row:
+            case range():
+                yield row[0], row
+            case Message():
+                marker = markers.pop(id(row), None)
+                yield from ((None, piece) for piece in request.format.encode(row, marker))
+            case place:
+                slot = changes.slot(place, request.message(place))
+                if slot is not None:
+                    yield place, _edited(request, place, slot, markers.pop(place, None))
+
+
+def _between(request: Request, source: int | None) -> bytes:
     """The comma in front of a message, with the whitespace around it where it is an original."""
-    if not slot.source:
+    if not source:
         return b","
-    return request.body[request.spans[slot.source - 1][1] : request.spans[slot.source][0]]
+    return request.body[request.spans[source - 1][1] : request.spans[source][0]]
 
 
-def _encoded(request: Request, slot: Slot, markers: dict[int, bytes]) -> list[bytes]:
-    wire_format = request.format
-    if slot.is_untouched and slot.source is not None:
-        return [request.message_bytes(slot.source)]
-    if slot.source is None:
-        return wire_format.encode(slot.message, markers.pop(id(slot.message), None))
-    message = request.message_bytes(slot.source)
-    parts = request.messages[slot.source].parts
-    splices = wire_format.edit_message(message, parts, slot.dropped, slot.replaced)
+def _edited(request: Request, place: int, slot: Slot, marker: bytes | None) -> bytes:
+    message = request.message_bytes(place)
+    parts = request.message(place).parts
+    splices = request.format.edit_message(message, parts, slot.dropped, slot.replaced)
     edited = splice(message, splices)
     if slot.appended:
-        edited = wire_format.append_text(edited, slot.appended, markers.pop(slot.source, None))
-    return [edited]
+        return request.format.append_text(edited, slot.appended, marker)
+    return edited
 
 
 def _markers_of_removed(request: Request, plan: Plan) -> dict[int, bytes]:
@@ -107,11 +126,44 @@ def _markers(request: Request, ref: Ref) -> list[bytes]:
     return request.format.cache_markers(request.message_bytes(ref.message))
 
 
-def _envelope_splice(request: Request, edit: EnvelopeEdit) -> Splice:
-    (key,) = edit.path
-    spans = object_spans(request.body)
-    if key in spans:
-        return (*spans[key], edit.json.encode())
-    last = list(spans.values())
-    text = f'"{key}":{edit.json}'.encode()
-    return insert_element((0, len(request.body)), last, text)
+def _envelope_splices(request: Request, edits: Sequence[EnvelopeEdit]) -> list[Splice]:
+    """What to put into the envelope; what has nothing to stand in is left out."""
+    added: list[tuple[str, str]] = []
+    splices: list[Splice] = []
+    members = object_spans(request.body) if edits else {}
+    for edit in edits:
+        (key, *inner), new = edit.path, edit.json.encode()
+        if key in members:
+            splices += _put(request.body, members[key], inner, new)
+        elif not inner:
+            added.append((key, edit.json))
+    if added:
+        text = ",".join(f"{dump(key).decode()}:{value}" for key, value in added).encode()
+        spans = sorted(members.values())
+        splices.append(insert_element((0, len(request.body)), spans, text))
+    return splices
+
+
+def _put(body: bytes, span: Span, path: Sequence[str], new: bytes) -> list[Splice]:
+    """Set a value inside another; objects on the way are made where they are missing."""
+    start, stop = span
+    if not path:
+        return [(start, stop, new)]
+    if body[start : start + 1] != b"{":
+        return []
+    members = object_spans(body[start:stop])
+    key, *inner = path
+    if key in members:
+        low, high = members[key]
+        place = (start + low, start + high)
+        return _put(body, place, inner, new) or [(*place, _nested(inner, new))]
+    new = _nested(inner, new)
+    spans = sorted((start + low, start + high) for low, high in members.values())
+    return [insert_element(span, spans, dump(key) + b":" + new)]
+
+
+def _nested(path: Sequence[str], value: bytes) -> bytes:
+    """A value inside objects that have nothing else in them."""
+    for key in reversed(path):
+        value = b"{" + dump(key) + b":" + value + b"}"
+    return value

@@ -1,0 +1,191 @@
+"""Carry what was sent over to the history that a request really has.
+
+Mostly a request extends the one before it and nothing is to be done. After a
+rewind or on a fork only the messages up to the parting are the same; where
+the client removed or shortened old messages itself, most are, but stand
+elsewhere. An edit is carried over as far as what it names is still there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+from trimtab.plan import Changes, Drop, Edit, Fold, Keep, Plan, Ref, Replace
+
+__all__ = ["Places", "align", "carried", "extends", "shifted", "within"]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the messages of an older history stand now.
+
+    Attributes:
+        now: The place of each that is still there, by its old place; same words.
+        shortened: The same of those whose content is another one now.
+        shared: Messages at the front that are the same in both.
+        is_edited: Whether the client changed what lies before messages that both have;
+            False for a history that was only continued, rewound or forked.
+    """
+
+    now: Mapping[int, int]
+    shortened: Mapping[int, int]
+    shared: int
+    is_edited: bool
+
+
+def align(before: Sequence[bytes], after: Sequence[bytes]) -> Places:
+    """Find the messages of an older history in a newer one.
+
+    Args:
+        before: A digest of each message of the older one.
+        after: A digest of each message of the newer one.
+    """
+    shared = _shared(before, after)
+    now = {place: place for place in range(shared)}
+    shortened: dict[int, int] = {}
+    matcher = SequenceMatcher(None, before[shared:], after[shared:], autojunk=False)
+    for tag, low, high, start, stop in matcher.get_opcodes():
+        moved = dict(
+            zip(
+                range(shared + low, shared + high),
+                range(shared + start, stop + shared),
+                strict=False,
+            )
+        )
+        if tag == "equal":
+            now |= moved
+        elif tag == "replace" and high - low == stop - start and shared + high < len(before):
+            shortened |= moved  # what stands behind it is still there, so it is the same one
+    return Places(now, shortened, shared, is_edited=len(now) > shared)
+
+
+def _shared(before: Sequence[bytes], after: Sequence[bytes]) -> int:
+    shared = 0
+    for old, new in zip(before, after, strict=False):
+        if old != new:
+            break
+        shared += 1
+    return shared
+
+
+def carried(plan: Plan, places: Places) -> Plan:
+    """A plan for the older history as it reads for the newer one.
+
+    What is gone needs no edit any more, and what the client changed itself
+    takes no other form; but what was removed stays removed, also where the
+    client has shortened it in the meantime.
+    """
+    edits: list[Edit] = []
+    for edit in plan:
+        match edit:
+            case Replace():
+                if edit.message in places.now:
+                    edits.append(replace(edit, message=places.now[edit.message]))
+            case Drop() | Keep():
+                edits += [replace(edit, ref=ref) for ref in _refs([edit.ref], places)]
+            case Fold():
+                edits += _fold(edit, places)
+    return Plan(tuple(edits), plan.envelope if edits else ())
+
+
+def _refs(refs: Iterable[Ref], places: Places) -> list[Ref]:
+    found = []
+    for ref in refs:
+        place = places.now.get(ref.message)
+        if place is None and ref.parts is None:
+            place = places.shortened.get(ref.message)
+        if place is not None:
+            found.append(replace(ref, message=place))
+    return found
+
+
+def _fold(edit: Fold, places: Places) -> list[Edit]:
+    removed = tuple(_refs(edit.removed, places))
+    if edit.removed and not removed:
+        return []
+    joins = None if edit.joins is None else places.now.get(edit.joins)
+    if edit.joins is not None and joins is None:
+        return []
+    before = places.now.get(edit.before, places.shortened.get(edit.before))
+    if before is None:
+        before = removed[0].message if removed else _behind(edit.before, places)
+    return [] if before is None else [replace(edit, removed=removed, before=before, joins=joins)]
+
+
+def _behind(before: int, places: Places) -> int | None:
+    """Behind the message that stood in front, where that is still there."""
+    place = places.now.get(before - 1)
+    return None if place is None else place + 1
+
+
+def within(plan: Plan, count: int) -> Plan:
+    """What a plan does to the first messages alone; what is put in behind them is left out."""
+    places = Places({place: place for place in range(count)}, {}, count, is_edited=False)
+    edits: list[Edit] = []
+    for edit in plan:
+        if isinstance(edit, Fold):
+            edits += _fold_within(edit, places, count)
+        else:
+            edits += carried(Plan((edit,)), places).edits
+    return Plan(tuple(edits), plan.envelope if edits else ())
+
+
+def _fold_within(edit: Fold, places: Places, count: int) -> list[Edit]:
+    if edit.joins is not None and edit.joins < count:
+        # Its text was sent as a part of that message, whatever it stood for.
+        return [replace(edit, removed=tuple(_refs(edit.removed, places)), before=edit.joins + 1)]
+    return [] if edit.before >= count else _fold(edit, places)
+
+
+def extends(first: Plan, second: Plan, count: int) -> bool:
+    """Whether two plans make the same of the first messages."""
+    return first is second or _made_of(first, count) == _made_of(second, count)
+
+
+def _made_of(plan: Plan, count: int) -> tuple[object, ...]:
+    changes = Changes(plan)
+    kinds = (changes.dropped, changes.replaced, changes.appended)
+    return (
+        {place for place in changes.gone if place < count},
+        {place: made for place, made in changes.made.items() if place < count},
+        *(
+            {
+                place: found
+                for place, found in kind.items()
+                if place < count and place not in changes.gone
+            }
+            for kind in kinds
+        ),
+    )
+
+
+def shifted(plan: Plan, by: int) -> Plan:
+    """A plan whose places count from another message.
+
+    Args:
+        plan: The plan.
+        by: Added to each place.
+    """
+    edits: list[Edit] = []
+    for edit in plan:
+        match edit:
+            case Replace():
+                edits.append(replace(edit, message=edit.message + by))
+            case Drop() | Keep():
+                edits.append(replace(edit, ref=_moved(edit.ref, by)))
+            case Fold():
+                edits.append(
+                    replace(
+                        edit,
+                        removed=tuple(_moved(ref, by) for ref in edit.removed),
+                        before=edit.before + by,
+                        joins=None if edit.joins is None else edit.joins + by,
+                    )
+                )
+    return Plan(tuple(edits), plan.envelope)
+
+
+def _moved(ref: Ref, by: int) -> Ref:
+    return replace(ref, message=ref.message + by)

@@ -1,0 +1,242 @@
+"""What was sent for the part of a request that is known, and what follows it.
+
+On most turns a request extends the one before it. Then nothing of the known
+part is decoded or weighed again: what was sent for it stays, and only the new
+messages are looked at. After a fork, a rewind or an edit of the client's the
+plan is carried over as far as it goes and everything is weighed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from trimtab.chain import NO_ROUNDS, Rounds, rounds_after
+from trimtab.lineage import align, carried, shifted, within
+from trimtab.messages import Message, ToolResult
+from trimtab.plan import EMPTY_PLAN, Drop, Edit, Fold, Keep, Plan, Replace, Slot, apply, compose
+from trimtab.state import State
+from trimtab.strategies.history import slot_tokens
+from trimtab.strategies.mend_pairs import mend_pairs
+from trimtab.tokens import Measure
+from trimtab.turn import Turn
+
+__all__ = ["Known", "View", "go_on", "recall", "settle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a request before it is looked at.
+
+    Attributes:
+        state: Where that comes from; None for a new conversation.
+        messages: How many of its messages were sent before.
+        plan: What was sent in place of them.
+        is_edited: Whether the client changed messages that were sent before.
+        counted: How many messages the rest of this is about.
+        settled: Messages before it are closed and weighed.
+        settled_tokens: What they weigh as they were sent.
+        whole_tokens: What the counted messages weigh as they came.
+        rounds: What the weak key hashes of them.
+        seen: Their digests.
+    """
+
+    state: State | None = None
+    messages: int = 0
+    plan: Plan = EMPTY_PLAN
+    is_edited: bool = False
+    counted: int = 0
+    settled: int = 0
+    settled_tokens: int = 0
+    whole_tokens: int = 0
+    rounds: Rounds = NO_ROUNDS
+    seen: bytes = field(default=b"", repr=False)
+
+
+def recall(turn: Turn, state: State | None) -> Known:
+    """Say what is known of a request.
+
+    Args:
+        turn: The request.
+        state: What was found of its conversation; None for nothing.
+    """
+    if state is None or not state.messages:
+        return Known(state)
+    if state.messages <= len(turn.links) and turn.links[state.messages - 1] == state.key:
+        return Known(
+            state,
+            state.messages,
+            state.plan,
+            counted=state.messages,
+            settled=state.settled,
+            settled_tokens=state.settled_tokens,
+            whole_tokens=state.whole_tokens,
+            rounds=state.rounds,
+            seen=state.seen,
+        )
+    places = align(state.digests(), turn.digests())
+    if not places.is_edited:
+        return Known(state, places.shared, within(state.plan, places.shared))
+    newest = max(places.now.values()) + 1
+    return Known(state, newest, carried(state.plan, places), is_edited=True)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A request as it would be sent if nothing had to be made smaller.
+
+    Attributes:
+        kept: What was sent in place of what is known, as far as it stays.
+        added: Edits that mend what is new.
+        tokens: What its messages weigh as they would be sent.
+        whole_tokens: What they weigh as they came.
+        settled: Messages before it are closed.
+        settled_tokens: What they weigh as they would be sent.
+        rounds: What the weak key hashes.
+        seen: A digest of each message.
+    """
+
+    kept: Plan
+    added: Plan
+    tokens: int
+    whole_tokens: int
+    settled: int
+    settled_tokens: int
+    rounds: Rounds
+    seen: bytes = field(repr=False)
+
+    @property
+    def plan(self) -> Plan:
+        """All edits of it."""
+        return self.kept + self.added if self.added else self.kept
+
+
+def go_on(turn: Turn, known: Known, measure: Measure, *, repair: bool) -> View:
+    """Go on from what is known: mend and weigh what is new.
+
+    Args:
+        turn: The request.
+        known: What is known of it.
+        measure: Weighs messages.
+        repair: Whether what is broken on arrival is mended.
+
+    Raises:
+        TokenCountError: If the counter fails.
+    """
+    request = turn.request
+    start = known.settled
+    head, tail = _parted(known.plan, start)
+    messages = request.messages_from(start)
+    before = shifted(tail, -start)
+    sent = _without_answered(before, messages, known.messages - start)
+    added = EMPTY_PLAN
+    if repair and not request.manners.hands_off:
+        seen = [slot.message for slot in apply(sent, messages)]
+        mended = Plan(mend_pairs(seen, request.manners))
+        sent, added = _told_apart(sent, compose(sent, mended, messages))
+        added = Plan(tuple(edit for edit in added if _is_new(edit, known.messages - start)))
+    slots = apply(sent + added, messages)
+    kept = known.plan if sent.edits == before.edits else head + shifted(sent, start)
+    added = shifted(added, start) if added else EMPTY_PLAN
+    plan = kept + added
+    settled, settled_tokens = settle(slots, measure, start, known.settled_tokens, plan)
+    new = request.messages_from(known.counted)
+    return View(
+        kept,
+        added,
+        known.settled_tokens + sum(slot_tokens(measure, slot) for slot in slots),
+        known.whole_tokens + sum(map(measure.message, new)),
+        settled,
+        settled_tokens,
+        rounds_after(known.rounds, new),
+        known.seen + b"".join(turn.digests(known.counted)),
+    )
+
+
+def _told_apart(old: Plan, new: Plan) -> tuple[Plan, Plan]:
+    """Which edits of a plan were there before, and which came with it."""
+    staying = tuple(edit for edit in new if edit in old.edits)
+    return Plan(staying, old.envelope), Plan(tuple(e for e in new if e not in staying))
+
+
+def _is_new(edit: Edit, known: int) -> bool:
+    """Whether an edit is about what was not sent yet; what was sent broken was taken so."""
+    match edit:
+        case Replace():
+            return edit.message >= known
+        case Drop() | Keep():
+            return edit.ref.message >= known
+        case Fold():
+            return edit.before >= known or any(ref.message >= known for ref in edit.removed)
+
+
+def _without_answered(plan: Plan, messages: Sequence[Message], known: int) -> Plan:
+    """Take back a made result whose call has been answered in the meantime."""
+    come = {call_id for message in messages[known:] for call_id in message.result_ids}
+    edits = [edit for edit in plan if not (isinstance(edit, Fold) and _answers(edit, come))]
+    return plan if len(edits) == len(plan.edits) else Plan(tuple(edits), plan.envelope)
+
+
+def _answers(edit: Fold, call_ids: set[str]) -> bool:
+    return edit.message.origin == "repair" and any(
+        part.call_id in call_ids for part in edit.message.parts if isinstance(part, ToolResult)
+    )
+
+
+def settle(
+    slots: Iterable[Slot], measure: Measure, start: int, tokens: int, plan: Plan
+) -> tuple[int, int]:
+    """Find the last place before which everything is closed: an answer begins there.
+
+    Args:
+        slots: The view from a settled place on; sources count from there.
+        measure: Weighs messages.
+        start: That place.
+        tokens: What the view before it weighs.
+        plan: The whole plan; no edit of it may lie on both sides.
+
+    Returns:
+        The place, and what the view before it weighs.
+    """
+    found = (start, tokens)
+    awaited: set[str] = set()
+    role = ""
+    for slot in slots:
+        message = slot.message
+        begins = message.role == "assistant" and role != "assistant" and not awaited
+        if begins and slot.source is not None and _is_parting(plan, start + slot.source):
+            found = (start + slot.source, tokens)
+        tokens += slot_tokens(measure, slot)
+        awaited.difference_update(message.result_ids)
+        awaited.update(message.call_ids)
+        role = message.role
+    return found
+
+
+def _is_parting(plan: Plan, place: int) -> bool:
+    return all(_side(edit, place) is not None for edit in plan)
+
+
+def _parted(plan: Plan, place: int) -> tuple[Plan, Plan]:
+    """The edits before a place, and those from it on."""
+    head = tuple(edit for edit in plan if _side(edit, place) == "head")
+    tail = tuple(edit for edit in plan if _side(edit, place) != "head")
+    return Plan(head, plan.envelope), Plan(tail)
+
+
+def _side(edit: Edit, place: int) -> str | None:
+    """On which side of a place an edit lies; None where it lies on both."""
+    if place <= 0:
+        return "tail"
+    match edit:
+        case Replace():
+            return "head" if edit.message < place else "tail"
+        case Drop() | Keep():
+            return "head" if edit.ref.message < place else "tail"
+        case Fold():
+            # What it makes stands in front of a place and belongs to what is before that.
+            places = [*(ref.message for ref in edit.removed), edit.before - 1]
+            places += [] if edit.joins is None else [edit.joins]
+            if all(named < place for named in places):
+                return "head"
+            return "tail" if all(named >= place for named in places) else None
