@@ -16,7 +16,17 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rich.console import Console
 
-from benchmarks import checking, counting, importing, memory, rewriting, splitting
+from benchmarks import (
+    checking,
+    conversations,
+    counting,
+    importing,
+    loops,
+    memory,
+    rewriting,
+    splitting,
+    turns,
+)
 from benchmarks.figures import Answer
 from benchmarks.tables import machine, markdown, missed, replaced, show
 
@@ -25,6 +35,10 @@ BENCHMARKS: dict[str, Callable[[], Answer]] = {
     "checking": checking.answer,
     "memory": memory.answer,
     "rewriting": rewriting.answer,
+    "hashing": turns.hashed,
+    "turns": turns.answer,
+    "loops": loops.answer,
+    "conversations": conversations.answer,
     "counting": counting.answer,
     "importing": importing.answer,
 }

@@ -17,8 +17,37 @@ def test_defaults_are_filled_in() -> None:
 
 
 @pytest.mark.parametrize(
+    ("policy", "limit", "growth", "limits"),
+    [
+        (Policy(), 100_000, None, Limits(100_000, 100_000, 40_000)),
+        (Policy(), 900_000, None, Limits(900_000, 120_000, 48_000)),
+        (Policy(limit_tokens=900_000), None, None, Limits(900_000, 120_000, 48_000)),
+        (Policy(limit_tokens=900_000), 50_000, None, Limits(50_000, 50_000, 20_000)),
+        (Policy(limit_tokens=50_000), 900_000, None, Limits(50_000, 50_000, 20_000)),
+        (Policy(trigger_tokens=80_000), 50_000, None, Limits(50_000, 50_000, 20_000)),
+        (Policy(target_tokens=80_000), 50_000, None, Limits(50_000, 50_000, 50_000)),
+        (Policy(limit_tokens=100_000), None, 1, Limits(100_000, 100_000, 40_000)),
+        (Policy(limit_tokens=100_000), None, 2_200, Limits(100_000, 100_000, 34_000)),
+        (Policy(limit_tokens=100_000), None, 50_000, Limits(100_000, 100_000, 20_000)),
+    ],
+)
+def test_the_smaller_limit_holds_and_fast_turns_get_more_room(
+    policy: Policy, limit: int | None, growth: int | None, limits: Limits
+) -> None:
+    """30 turns of growth should fit, the target stays between 0.2 and 0.4 of the trigger."""
+    assert policy.limits(limit, growth) == limits
+
+
+def test_without_any_limit_it_says_so() -> None:
+    """Nobody guesses a window."""
+    with pytest.raises(PolicyError, match="limit_tokens is None; name the tokens"):
+        Policy().limits()
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"answer_tokens": -1}, "answer_tokens is -1; it must be 0 or more"),
         ({"limit_tokens": 0}, "limit_tokens is 0; it must be at least 1"),
         ({"limit_tokens": -5}, "limit_tokens is -5; it must be at least 1"),
         (

@@ -190,30 +190,42 @@ class Engine:
 
     async def _find(self, turn: Turn) -> State | None:
         """The state that knows most of a request."""
-        strong = await self._first(reversed(turn.links))
+        tried: set[bytes] = set()
+        strong = await self._first(reversed(turn.links), tried)
         if strong is not None and not _is_far(turn, strong):
             return strong
-        weak = await self._first(islice(turn.weak_keys(), _WEAK_KEYS))
+        weak = await self._first(islice(turn.weak_keys(), _WEAK_KEYS), tried)
         if weak is None or (strong is not None and strong.messages >= weak.messages):
             return strong
         return weak
 
-    async def _first(self, keys: Iterable[bytes]) -> State | None:
-        """The state under the first of some keys that leads to one."""
+    async def _first(self, keys: Iterable[bytes], tried: set[bytes]) -> State | None:
+        """The state under the first of some keys that leads to one.
+
+        Args:
+            keys: Where to look, the best first.
+            tried: What could not be read; it is not read again.
+        """
         for lot in _lots(keys):
             for value in await self.store.get(lot):
-                state = None if value is None else await self._load(value)
+                found = value if value is None else await self._followed(value)
+                if found is None or found in tried:
+                    continue
+                tried.add(found)
+                state = await self._load(found)
                 if state is not None:
                     return state
         return None
 
+    async def _followed(self, value: bytes) -> bytes | None:
+        """What an entry leads to, where it leads to another."""
+        if not value.startswith(_POINTER):
+            return value
+        (found,) = await self.store.get([value.removeprefix(_POINTER)])
+        return None if found is None or found.startswith(_POINTER) else found
+
     async def _load(self, value: bytes) -> State | None:
         """Read a state; one that cannot be read is a miss, and somebody is told."""
-        if value.startswith(_POINTER):
-            (found,) = await self.store.get([value.removeprefix(_POINTER)])
-            if found is None or found.startswith(_POINTER):
-                return None
-            value = found
         try:
             names = forms_named(value)
             forms = await self.store.get([_form_key(name) for name in names])
@@ -287,12 +299,22 @@ class SyncEngine:
         *,
         tenant: str = "",
     ) -> Response:
-        """Rewrite a request, have it sent, and record what came of it."""
+        """Rewrite a request, have it sent, and record what came of it; see :meth:`Engine.exchange`.
 
-        async def send_now(rewrite: Rewrite) -> Answer[Response]:
-            return send(rewrite)
-
-        return self._run(self.engine.exchange(call, send_now, format, tenant=tenant))
+        ``send`` runs in the thread of the caller.
+        """
+        rewrite = self.rewrite(call, format, tenant=tenant)
+        answer = send(rewrite)
+        if answer.refusal is not None:
+            second = self.refused(rewrite.ticket, answer.refusal)
+            if second is None:
+                return answer.response
+            rewrite, answer = second, send(second)
+        if answer.refusal is None and answer.usage is not None:
+            self.observed(rewrite.ticket, answer.usage)
+        elif answer.refusal is None:
+            self.forwarded(rewrite.ticket)
+        return answer.response
 
     def _run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         if not self.engine.store.never_waits:

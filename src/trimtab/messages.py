@@ -241,6 +241,17 @@ class Message:
         """The words of its text parts, a line break between two."""
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
+    def decoded(self) -> Message:
+        """The same message with its parts held, for somebody who looks more than once."""
+        held = self._load()
+        return Message.deferred(
+            self.role,
+            lambda: held,
+            call_ids=self.call_ids,
+            result_ids=self.result_ids,
+            has_own_words=self.has_own_words,
+        )
+
     def with_parts(self, parts: Iterable[Part]) -> Message:
         """The same message with other parts."""
         return Message(self.role, parts, origin=self.origin)

@@ -9,7 +9,9 @@ plan is carried over as far as it goes and everything is weighed anew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import partial
 
 from trimtab.chain import NO_ROUNDS, Rounds, rounds_after
 from trimtab.lineage import align, carried, shifted, within
@@ -126,7 +128,7 @@ def go_on(turn: Turn, known: Known, measure: Measure, *, repair: bool) -> View:
     request = turn.request
     start = known.settled
     head, tail = _parted(known.plan, start)
-    messages = request.messages_from(start)
+    messages = [message.decoded() for message in request.messages_from(start)]
     before = shifted(tail, -start)
     sent = _without_answered(before, messages, known.messages - start)
     added = EMPTY_PLAN
@@ -134,21 +136,33 @@ def go_on(turn: Turn, known: Known, measure: Measure, *, repair: bool) -> View:
         seen = [slot.message for slot in apply(sent, messages)]
         mended = Plan(mend_pairs(seen, request.manners))
         sent, added = _told_apart(sent, compose(sent, mended, messages))
-        added = Plan(tuple(edit for edit in added if _is_new(edit, known.messages - start)))
-    slots = apply(sent + added, messages)
+        if not known.is_edited:  # then the prefix is broken anyway, and all of it is mended
+            come = _answered(messages, known.messages - start)
+            is_new = partial(_is_new, known=known.messages - start, come=come)
+            added = Plan(tuple(filter(is_new, added)))
+    came = [measure.message(message) for message in messages]
+    weighed = [
+        (
+            slot,
+            slot_tokens(measure, slot)
+            if slot.source is None or not slot.is_untouched
+            else came[slot.source],
+        )
+        for slot in apply(sent + added, messages)
+    ]
     kept = known.plan if sent.edits == before.edits else head + shifted(sent, start)
     added = shifted(added, start) if added else EMPTY_PLAN
     plan = kept + added
-    settled, settled_tokens = settle(slots, measure, start, known.settled_tokens, plan)
-    new = request.messages_from(known.counted)
+    settled, settled_tokens = settle(weighed, start, known.settled_tokens, plan)
+    new = known.counted - start  # what was counted reaches at least to what is settled
     return View(
         kept,
         added,
-        known.settled_tokens + sum(slot_tokens(measure, slot) for slot in slots),
-        known.whole_tokens + sum(map(measure.message, new)),
+        known.settled_tokens + sum(tokens for _, tokens in weighed),
+        known.whole_tokens + sum(came[new:]),
         settled,
         settled_tokens,
-        rounds_after(known.rounds, new),
+        rounds_after(known.rounds, messages[new:]),
         known.seen + b"".join(turn.digests(known.counted)),
     )
 
@@ -159,38 +173,47 @@ def _told_apart(old: Plan, new: Plan) -> tuple[Plan, Plan]:
     return Plan(staying, old.envelope), Plan(tuple(e for e in new if e not in staying))
 
 
-def _is_new(edit: Edit, known: int) -> bool:
-    """Whether an edit is about what was not sent yet; what was sent broken was taken so."""
+def _is_new(edit: Edit, known: int, come: AbstractSet[str]) -> bool:
+    """Whether an edit is about what was not sent yet; what was sent broken was taken so.
+
+    A result that comes late is new, also where it is moved in front of what was sent.
+    """
     match edit:
         case Replace():
             return edit.message >= known
         case Drop() | Keep():
             return edit.ref.message >= known
         case Fold():
-            return edit.before >= known or any(ref.message >= known for ref in edit.removed)
+            is_behind = edit.before >= known or any(ref.message >= known for ref in edit.removed)
+            return is_behind or _answers(edit, come)
 
 
 def _without_answered(plan: Plan, messages: Sequence[Message], known: int) -> Plan:
     """Take back a made result whose call has been answered in the meantime."""
-    come = {call_id for message in messages[known:] for call_id in message.result_ids}
+    come = _answered(messages, known)
     edits = [edit for edit in plan if not (isinstance(edit, Fold) and _answers(edit, come))]
     return plan if len(edits) == len(plan.edits) else Plan(tuple(edits), plan.envelope)
 
 
-def _answers(edit: Fold, call_ids: set[str]) -> bool:
+def _answered(messages: Sequence[Message], start: int) -> AbstractSet[str]:
+    """The calls whose results have come from a message on."""
+    return {call_id for message in messages[start:] for call_id in message.result_ids}
+
+
+def _answers(edit: Fold, call_ids: AbstractSet[str]) -> bool:
     return edit.message.origin == "repair" and any(
         part.call_id in call_ids for part in edit.message.parts if isinstance(part, ToolResult)
     )
 
 
 def settle(
-    slots: Iterable[Slot], measure: Measure, start: int, tokens: int, plan: Plan
+    weighed: Iterable[tuple[Slot, int]], start: int, tokens: int, plan: Plan
 ) -> tuple[int, int]:
     """Find the last place before which everything is closed: an answer begins there.
 
     Args:
-        slots: The view from a settled place on; sources count from there.
-        measure: Weighs messages.
+        weighed: The view from a settled place on, each message with what it weighs;
+            sources count from there.
         start: That place.
         tokens: What the view before it weighs.
         plan: The whole plan; no edit of it may lie on both sides.
@@ -201,12 +224,12 @@ def settle(
     found = (start, tokens)
     awaited: set[str] = set()
     role = ""
-    for slot in slots:
+    for slot, weight in weighed:
         message = slot.message
         begins = message.role == "assistant" and role != "assistant" and not awaited
         if begins and slot.source is not None and _is_parting(plan, start + slot.source):
             found = (start + slot.source, tokens)
-        tokens += slot_tokens(measure, slot)
+        tokens += weight
         awaited.difference_update(message.result_ids)
         awaited.update(message.call_ids)
         role = message.role

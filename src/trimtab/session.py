@@ -116,8 +116,8 @@ class Session:
         """
         request = read(call.body, format)
         start = root(tenant, request.format.name)
-        form = request.sorted_form if call.is_built else request.form
-        return Turn(call, request, start, links(start, map(form, range(len(request.spans)))))
+        forms = request.sorted_forms() if call.is_built else request.forms()
+        return Turn(call, request, start, links(start, forms))
 
     def rewrite(self, turn: Turn, state: State | None = None) -> Rewrite:
         """Say what to send for a request.
@@ -128,7 +128,8 @@ class Session:
 
         Returns:
             The rewrite. Where it does not fit, its outcome says why and what
-            it would take; its body is then as small as was possible.
+            it would take; its body is then as small as the rules of its
+            format let it be, roles alternating where they did.
 
         Raises:
             PolicyError: If nobody named a limit and the model's window is not known.
@@ -189,8 +190,9 @@ class Session:
     def _unrefused(self, position: Position, refused: Plan) -> Draft | None:
         known, limits = position.known, position.limits
         waits_until = position.tokens + limits.trigger_tokens - limits.target_tokens
+        draft: Draft | None
         if known.plan and plan_digest(known.plan) != plan_digest(refused):
-            draft = self._written(position, known.plan, EMPTY_PLAN)
+            draft = self._resend(position)
         elif known.plan and position.turn.request.manners.binds_thinking:
             # The same edits were taken before: it can only mind thinking that came since.
             softer = position.turn.request.format.soften(
@@ -233,13 +235,13 @@ class Session:
         policy = policy or self.policy
         request = turn.request
         model = request.model or turn.call.model
+        window = None if policy.limit_tokens is not None else self._window_tokens(model, request)
         measure = self._measure(model)
         known = recall(turn, state)
         view = go_on(turn, known, measure, repair=policy.repair)
         surface = _surface(request, measure, state)
         if state is not None and learned_tokens is None and state.surface.model == surface.model:
             learned_tokens = state.limit_tokens
-        window = None if policy.limit_tokens is not None else self._window_tokens(model, request)
         given = [size for size in (window, learned_tokens) if size is not None]
         growth = None if state is None else state.growth_tokens
         return Position(
@@ -277,12 +279,14 @@ class Session:
 
     def _extend(self, position: Position) -> Draft:
         """What was sent before, and what mends what is new."""
-        known, view = position.known, position.view
-        for kept, added in ((view.kept, view.added), (known.plan, EMPTY_PLAN)):
-            draft = self._written(position, kept, added)
-            if draft is not None:
-                return draft
-        return _as_it_came(position)
+        view = position.view
+        return self._written(position, view.kept, view.added) or self._resend(position)
+
+    def _resend(self, position: Position) -> Draft:
+        """What was sent before, and what is new as it came."""
+        plan = position.known.plan
+        body = write(position.turn.request, plan)
+        return Draft(plan, body, position.tokens_of(plan, body))
 
     def _bring_back(self, position: Position) -> Draft | None:
         """All that a smaller limit had removed."""
@@ -470,7 +474,7 @@ class Position:
         """What really goes out. Texts that were counted before are not counted again."""
         if body is self.turn.call.body:
             return self.tokens_before
-        if plan is self.known.plan or (plan == self.view.plan and not self.view.added):
+        if plan is self.view.kept and not self.view.added:
             return self.tokens
         sent = read(body, self.turn.request.format.name)
         return self.surface.tokens + sum(map(self.measure.message, sent.messages))
@@ -500,10 +504,6 @@ class Draft:
     smallest_tokens: int = 0
     floor_tokens: int | None = None
     is_compacted: bool = False
-
-
-def _as_it_came(position: Position) -> Draft:
-    return Draft(EMPTY_PLAN, position.turn.call.body, position.tokens_before)
 
 
 def _second_try(rewrite: Rewrite, told: Event) -> Rewrite:
@@ -602,8 +602,9 @@ def _becomes(position: Position, draft: Draft, plan: Plan) -> State:
     settled, settled_tokens, weighed = view.settled, view.settled_tokens, view.tokens
     if draft.plan is not view.plan and draft.plan != view.plan:
         slots = apply(draft.plan, turn.request.messages)
-        settled, settled_tokens = settle(slots, position.measure, 0, 0, draft.plan)
-        weighed = sum(slot_tokens(position.measure, slot) for slot in slots)
+        weights = [(slot, slot_tokens(position.measure, slot)) for slot in slots]
+        settled, settled_tokens = settle(weights, 0, 0, draft.plan)
+        weighed = sum(tokens for _, tokens in weights)
     floor = draft.floor_tokens
     if floor is None:
         floor = 0 if state is None else state.floor_tokens

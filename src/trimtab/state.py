@@ -148,7 +148,7 @@ class State:
 
     def _name(self, form: Json) -> str:
         """The name of a form: the same form of the same conversation is kept once."""
-        return sha256(self.origin + dump(form)).digest()[:LINK_BYTES].hex()
+        return _form_name(self.origin, dump(form))
 
     @classmethod
     def from_bytes(cls, stored: bytes, forms: Mapping[str, bytes]) -> State:
@@ -163,11 +163,13 @@ class State:
         """
         value, seen = _told(stored)
         try:
-            plan = load_plan(
-                value["plan"], {name: load(forms[name]) for name in form_names(value["plan"])}
-            )
+            origin = bytes.fromhex(value["origin"])
+            named = {name: forms[name] for name in form_names(value["plan"])}
+            if any(_form_name(origin, form) != name for name, form in named.items()):
+                raise StoreError("what a stored state puts in place of something is another one")
+            plan = load_plan(value["plan"], {name: load(form) for name, form in named.items()})
             return cls._of(value, plan, seen)
-        except (KeyError, TypeError, ValueError, MalformedBodyError) as error:
+        except _UNREADABLE as error:
             raise StoreError(f"a stored state cannot be read back: {error!r}") from None
 
     @classmethod
@@ -187,11 +189,22 @@ class State:
                 bytes.fromhex(model), bytes.fromhex(system), bytes.fromhex(tools), int(tokens)
             ),
             at=float(value["at"]),
-            limit_tokens=value["limit_tokens"],
-            steps=tuple(value["steps"]),
+            limit_tokens=None if value["limit_tokens"] is None else int(value["limit_tokens"]),
+            steps=tuple(map(int, value["steps"])),
             refused=tuple(map(bytes.fromhex, value["refused"])),
         )
 
+
+_UNREADABLE = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    TypeError,
+    ValueError,
+    MalformedBodyError,
+)
+"""What reading something raises that is no state after all."""
 
 _HASHES = ("key", "parent", "origin")
 _NUMBERS = (
@@ -214,8 +227,12 @@ def forms_named(stored: bytes) -> list[str]:
     """
     try:
         return form_names(_told(stored)[0]["plan"])
-    except (KeyError, TypeError) as error:
+    except _UNREADABLE as error:
         raise StoreError(f"a stored state cannot be read back: {error!r}") from None
+
+
+def _form_name(origin: bytes, form: bytes) -> str:
+    return sha256(origin + form).digest()[:LINK_BYTES].hex()
 
 
 def _told(stored: bytes) -> tuple[Json, bytes]:

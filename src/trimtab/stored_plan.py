@@ -66,10 +66,10 @@ def form_names(value: Json) -> list[str]:
 
 
 def plan_digest(plan: Plan) -> bytes:
-    """What tells a plan from others, whatever its edits are said to save."""
-    edits = [edit if isinstance(edit, Keep) else replace(edit, saved_tokens=0) for edit in plan]
-    told = dump(store_plan(Plan(tuple(edits), plan.envelope), lambda form: dump(form).decode()))
-    return sha256(told).digest()[:8]
+    """What tells a plan from others, whatever order its edits are in and are said to save."""
+    bare = [replace(edit, saved_tokens=0) for edit in plan if not isinstance(edit, Keep)]
+    told = store_plan(Plan(tuple(bare), plan.envelope), lambda form: dump(form).decode())
+    return sha256(dump([sorted(map(dump, told["edits"])), told["envelope"]])).digest()[:8]
 
 
 def _store_edit(edit: Edit, keep: Callable[[Json], str]) -> Json:

@@ -40,7 +40,8 @@ class Turn:
 
     def digests(self, start: int = 0) -> list[bytes]:
         """A digest of each message from a place on."""
-        return [digest(self.request.form(place)) for place in range(start, len(self.links))]
+        form = self.request.sorted_form if self.call.is_built else self.request.form
+        return [digest(form(place)) for place in range(start, len(self.links))]
 
     def weak_keys(self) -> Iterator[bytes]:
         """The weak keys of its messages, newest first, each once. Decodes the whole history."""

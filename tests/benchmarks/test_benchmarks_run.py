@@ -10,7 +10,18 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from benchmarks import checking, counting, importing, memory, rewriting, run, splitting
+from benchmarks import (
+    checking,
+    conversations,
+    counting,
+    importing,
+    loops,
+    memory,
+    rewriting,
+    run,
+    splitting,
+    turns,
+)
 from benchmarks.bodies import bodies
 from benchmarks.conversation import exchanges
 from benchmarks.figures import Answer, Row, Target, Timing, interleaved, ratio
@@ -24,6 +35,10 @@ TINY: dict[str, Callable[[], Answer]] = {
     "splitting": lambda: splitting.answer(size_bytes=5_000, runs=1),
     "checking": lambda: checking.answer(size_bytes=5_000, runs=1),
     "rewriting": lambda: rewriting.answer(sizes_bytes=(5_000,), runs=1, counter=CharTokenCounter()),
+    "hashing": lambda: turns.hashed(size_bytes=5_000, runs=1),
+    "turns": lambda: turns.answer(sizes_bytes=(20_000,), runs=1),
+    "loops": lambda: loops.answer(steps=4, messages=30),
+    "conversations": lambda: conversations.answer(conversations=3, turns=4),
     "counting": lambda: counting.answer(size_bytes=5_000, runs=1, with_bpe=False),
     "importing": lambda: importing.answer(runs=1, modules=("json",), processes={"pass": "pass"}),
 }

@@ -15,8 +15,10 @@ from tests.cli.bodies import BROKEN, CHAT_LIST, LONG, ORPHAN, PLAIN, SESSION, TH
 from tests.cli.running import Trimtab
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "json-output.md"
-COMMANDS = ("check", "inspect", "compact")
-MAPS = ("tokens_by_role", "tokens_by_part", "tokens_by_tool", "headers")
+ONE_REQUEST = ("check", "inspect", "compact")
+"""Commands for one request; they say the same of their input."""
+COMMANDS = (*ONE_REQUEST, "replay")
+MAPS = ("breaks_by_cause", "tokens_by_role", "tokens_by_part", "tokens_by_tool", "headers")
 """Objects whose keys depend on the input."""
 
 TYPES = {
@@ -32,14 +34,18 @@ TYPES = {
 
 
 def sections() -> dict[str, str]:
-    """The page by command; what every command prints is in each."""
+    """The page by command; what the commands for one request print is in each of them."""
     _, common, *rest = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return {command: common + part for command, part in zip(COMMANDS, rest, strict=True)}
+    return {
+        command: common + part if command in ONE_REQUEST else part
+        for command, part in zip(COMMANDS, rest, strict=True)
+    }
 
 
 def documented(command: str) -> dict[str, str]:
     """The type of each key of a command, as the tables have it."""
-    return dict(re.findall(r"^\| `([^`]+)` \| ([^|]+) \|", sections()[command], flags=re.MULTILINE))
+    rows = re.findall(r"^\| (`[^|]+`) \| ([^|]+) \|", sections()[command], flags=re.MULTILINE)
+    return {key: kind for keys, kind in rows for key in re.findall("`([^`]+)`", keys)}
 
 
 def printed(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -72,21 +78,30 @@ INPUTS: list[bytes] = [
 ]
 
 
+def told_by(trimtab: Trimtab, command: str, folder: Path) -> Iterator[Any]:
+    """What a command prints of the inputs above, and of files that are none."""
+    options: list[tuple[str | int, ...]] = [()]
+    if command == "compact":
+        options = [("--budget", tokens) for tokens in (50, 350, 1_800)]
+    for data in INPUTS:
+        (folder / "input").write_bytes(data)
+        for option in options:
+            yield trimtab(command, folder / "input", "--json", *option).json
+    if command == "replay":
+        (folder / "note.txt").write_text("no recording", encoding="utf-8")
+        (folder / "input").write_bytes(SESSION)
+        yield trimtab(command, folder, "--json", "--budget", 60).json
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_documented_keys_are_those_that_are_printed(
     trimtab: Trimtab, tmp_path: Path, command: str
 ) -> None:
     """No key is printed that is not documented, none documented that is never printed; types agree."""
-    options: list[tuple[str | int, ...]] = [()]
-    if command == "compact":
-        options = [("--budget", tokens) for tokens in (50, 350, 1_800)]
     seen: dict[str, set[str]] = {}
-    for data in INPUTS:
-        (tmp_path / "input").write_bytes(data)
-        for option in options:
-            told = trimtab(command, tmp_path / "input", "--json", *option).json
-            for key, kind in printed(told):
-                seen.setdefault(key, set()).add(kind)
+    for told in told_by(trimtab, command, tmp_path):
+        for key, kind in printed(told):
+            seen.setdefault(key, set()).add(kind)
 
     types = documented(command)
     assert sorted(seen) == sorted(types)
@@ -109,7 +124,7 @@ def test_the_kinds_of_edits_are_all_met(trimtab: Trimtab, tmp_path: Path) -> Non
 def test_the_examples_are_real(
     trimtab: Trimtab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    """What stands below a command is what it prints."""
+    """What stands below a command is what it prints, times aside."""
     monkeypatch.chdir(tmp_path)
     page = PAGE.read_text(encoding="utf-8")
     for name, content in re.findall(r"^```json (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
@@ -122,6 +137,11 @@ def test_the_examples_are_real(
     )
 
     assert [shlex.split(line)[0] for line, _ in examples] == [command]
-    assert [trimtab(*shlex.split(line)).out for line, _ in examples] == [
-        told for _, told in examples
+    assert [timeless(trimtab(*shlex.split(line)).out) for line, _ in examples] == [
+        timeless(told) for _, told in examples
     ]
+
+
+def timeless(told: str) -> str:
+    """What is printed, with times that differ from run to run left out."""
+    return re.sub(r'(_ms": )\d+', r"\1?", told)

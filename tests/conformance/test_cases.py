@@ -6,6 +6,7 @@ wire ``any`` is run in both formats.
 
 from __future__ import annotations
 
+import cProfile
 import json
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -13,7 +14,20 @@ from typing import Any, cast
 import pytest
 
 from tests.conformance.shared import case_input, cases
-from trimtab import CharTokenCounter, Limits, Message, Policy, Session, ToolCall
+from trimtab import (
+    CharTokenCounter,
+    Context,
+    Engine,
+    Limits,
+    Message,
+    Policy,
+    PrefixBroken,
+    Session,
+    SyncEngine,
+    ToolCall,
+    TriggerUnreachable,
+)
+from trimtab.events import Event
 from trimtab.ladder import climb
 from trimtab.messages import Media, Part, Surface, Text, ToolResult
 from trimtab.plan import apply
@@ -25,7 +39,7 @@ from trimtab.wire import Call, build, check, read, write
 Json = dict[str, Any]
 FORMATS = ("anthropic", "openai-chat")
 
-KINDS = {1, 2, 5, 6, 12, 13}
+KINDS = {1, 2, 3, 5, 6, 10, 12, 13, 14, 15}
 AREAS = {"window", "compaction", "adapter"}
 WIRES = {"openai-chat", "anthropic", "any"}
 LATER = {"30-changed-requirement-lost.json": "a verbatim list of the user's words is not built yet"}
@@ -467,6 +481,170 @@ def test_what_is_built_has_no_empty_text() -> None:
     built = build(read(body, "anthropic").messages, "anthropic", surface=Surface("claude-opus-4-5"))
 
     assert check(built, "anthropic") == ()
+
+
+# ------------------------------------------------- 3 compaction loop / thrash
+
+
+@case("18-threshold-below-fixed-overhead.json")
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_trigger_below_the_fixed_part_is_tried_once(format: str) -> None:  # noqa: A002 - the word for it
+    """One attempt, one event; the requests go out as they are, as long as they fit the window."""
+    given = case_input("18-threshold-below-fixed-overhead.json")
+    setup, messages = given["setup"], list(given["messages"])
+    system = "x" * 4 * setup["fixed_overhead_tokens"]
+    limit = setup["window"]
+    policy = Policy(limit_tokens=limit, trigger_tokens=int(limit * setup["trigger"]))
+    engine = Engine(policy, counter=CharTokenCounter()).sync
+    events: list[Event] = []
+    for turn in range(20):
+        body = body_of(messages, format, system=system)
+        if format == "openai-chat":
+            body = body_of([{"role": "system", "content": system}, *messages], format)
+        sent = engine.rewrite(Call(body), format)
+        assert sent.body is body
+        engine.forwarded(sent.ticket)
+        events += sent.events
+        messages += [
+            {"role": "assistant", "content": f"answer {turn}"},
+            {"role": "user", "content": f"and now {turn}"},
+        ]
+
+    assert [type(event) for event in events] == [TriggerUnreachable]
+
+
+# ----------------------------------------------------- 10 prompt-cache stability
+
+
+@case("58-dict-order-changes-args.json")
+def test_another_order_of_keys_changes_no_byte() -> None:
+    """Old messages go out as first sent, tools in one order, and a new one comes last."""
+    used = {
+        "type": "tool_use",
+        "id": "t1",
+        "name": "look",
+        "input": {"b": 1, "a": {"d": 2, "c": 3}},
+    }
+    again = {
+        "name": "look",
+        "input": {"a": {"c": 3, "d": 2}, "b": 1},
+        "id": "t1",
+        "type": "tool_use",
+    }
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
+    look, find, new = (
+        {"name": name, "input_schema": {"type": "object", "required": ["z", "a"]}}
+        for name in ("look", "find", "new")
+    )
+
+    def history(call: Json) -> list[Json]:
+        return [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [result]},
+        ]
+
+    context = Context("claude-opus-4-5", Policy(limit_tokens=10_000))
+    first = context.fit(history(used), tools=[look, find])
+    second = context.fit(
+        [
+            *history(again),
+            {"role": "assistant", "content": "done"},
+            {"role": "user", "content": "?"},
+        ],
+        tools=[find, look],
+    )
+    third = context.fit(history(again), tools=[new, look, find])
+
+    assert json.dumps(second.messages[:3]) == json.dumps(first.messages)
+    assert json.dumps(second.tools) == json.dumps(first.tools)
+    assert third.tools == [look, find, new]
+
+
+class AlikeCounter:
+    """Weighs every text so that a message of one weighs 100 in Chat."""
+
+    name = "100 a message"
+    quality = "estimate"
+
+    def count(self, text: str) -> int:  # noqa: ARG002 - all weigh the same
+        """A message adds the rest."""
+        return 97
+
+
+@case("60-sliding-trim-each-turn.json")
+def test_the_cut_stays_until_the_window_is_full_again() -> None:
+    """Cuts are as rare as their depth allows; between them each request extends the one before."""
+    given = case_input("60-sliding-trim-each-turn.json")
+    budget = given["setup"]["budget"]
+    engine = Engine(Policy(limit_tokens=budget), counter=cast("Any", AlikeCounter())).sync
+    before: list[bytes] = []
+    cuts, freed = 0, []
+    for stop in range(1, len(given["messages"]), 2):
+        body = body_of(given["messages"][:stop], "openai-chat")
+        sent = engine.rewrite(Call(body), "openai-chat")
+        engine.forwarded(sent.ticket)
+        written = read(sent.body, "openai-chat")
+        forms = [written.message_bytes(place) for place in range(len(written.spans))]
+        assert sent.outcome.fits
+        if any(isinstance(event, PrefixBroken) for event in sent.events):
+            cuts += 1
+            freed.append(len(before) + 2 - len(forms))
+        else:
+            assert forms[: len(before)] == before
+        before = forms
+
+    assert cuts <= 60 / (min(freed) / 2)
+
+
+# -------------------------------------------------- 15 speed on large histories
+
+
+class CallCounter:
+    """Counts by characters, and how often it is asked."""
+
+    name = "characters"
+    quality = "estimate"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def count(self, text: str) -> int:
+        """As the counter of characters does."""
+        self.asked += 1
+        return CharTokenCounter().count(text)
+
+
+def work(rounds: int) -> tuple[int, int, int]:
+    """Calls of functions on a cold turn and on a warm one, and texts counted on the warm one."""
+    given = case_input("98-quadratic-trim.json")["messages"][: 1 + 4 * rounds]
+    counter = CallCounter()
+    total = Session(Policy(limit_tokens=10**9), cast("Any", counter))
+    whole = total.weigh(total.read(Call(body_of(given, "openai-chat")))).total_tokens
+    engine = Engine(Policy(limit_tokens=whole // 10), counter=cast("Any", counter)).sync
+    cold, sent = profiled(engine, body_of(given, "openai-chat"))
+    engine.forwarded(sent.ticket)
+    asked = counter.asked
+    more = [*given, {"role": "user", "content": "one more question"}]
+    warm, _ = profiled(engine, body_of(more, "openai-chat"))
+    return cold, warm, counter.asked - asked
+
+
+def profiled(engine: SyncEngine, body: bytes) -> tuple[int, Rewrite]:
+    """How many functions a rewrite calls."""
+    profile = cProfile.Profile()
+    sent = profile.runcall(engine.rewrite, Call(body), "openai-chat")
+    return sum(row.callcount for row in profile.getstats()), sent
+
+
+@case("98-quadratic-trim.json")
+def test_work_grows_with_the_history_and_not_faster() -> None:
+    """Twice the history is at most 2.6 times the work, and a warm turn counts what is new."""
+    small, large = work(1_000), work(2_000)
+
+    assert large[0] <= 2.6 * small[0]
+    assert large[1] < large[0] / 5
+    assert (small[2], large[2]) == (1, 1)
 
 
 # --------------------------------------------------------------- completeness

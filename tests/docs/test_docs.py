@@ -17,6 +17,8 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "examples" /
 EXAMPLES = {
     "fit_one_request.py": ["demo/session.json", "20000"],
     "build_and_check.py": [],
+    "loop_over_dicts.py": [],
+    "loop_over_bodies.py": ["demo/session.json", "20000"],
 }
 
 

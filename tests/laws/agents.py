@@ -30,6 +30,7 @@ class Branch:
     Attributes:
         history: The messages.
         sent: The canonical messages of the last request that was taken; None before the first.
+        count: How many messages of the client those are of.
         model: The model that it asks for.
         tools: Names of its tools.
         system: Its system prompt.
@@ -39,6 +40,7 @@ class Branch:
 
     history: list[Json]
     sent: list[str] | None = None
+    count: int = 0
     model: str = ""
     tools: tuple[str, ...] = ("read", "run")
     system: str = "Be careful."
@@ -113,6 +115,14 @@ class Agent:
                 {"role": "tool", "tool_call_id": name, "content": result}
                 for name, result in zip(names, results, strict=True)
             ]
+
+    def late_result(self) -> Json:
+        """What the newest call is answered with, whenever that comes."""
+        name = f"call_{self.calls}"
+        if self.is_anthropic:
+            block = {"type": "tool_result", "tool_use_id": name, "content": "late"}
+            return {"role": "user", "content": [block]}
+        return {"role": "tool", "tool_call_id": name, "content": "late"}
 
     def _assistant(self, branch: Branch, words: str, calls: list[str]) -> Json:
         # No two answers are the same: two lines that get the same one are one line.
@@ -203,7 +213,7 @@ def _marked(message: Json) -> Json:
             **message,
             "content": [{"type": "text", "text": content, "cache_control": marker}],
         }
-    if content[-1]["type"] in ("thinking",):
+    if content[-1]["type"] == "thinking":
         return message
     return {**message, "content": [*content[:-1], {**content[-1], "cache_control": marker}]}
 

@@ -6,7 +6,9 @@ accepted, fits or says why not, and keeps the bytes of what no edit names.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -113,6 +115,20 @@ class Conversation(RuleBasedStateMachine):
         branch = self.pick(line)
         self.agent.step(branch, "wait", ["never"], answered=False)
         branch.history.append(self.agent.user(words))
+        self.send(branch, None)
+
+    @rule(line=st.integers(0, 3), words=WORDS, turns=st.integers(0, 2))
+    def answer_late(self, line: int, words: str, turns: int) -> None:
+        """A result comes when the conversation has gone on without it."""
+        self.interrupt(line, words)
+        branch = self.pick(line)
+        late = self.agent.late_result()
+        for _ in range(turns):
+            self.talk(line, words, None)
+        branch.history.append(late)
+        self.agent.answer(branch, "thanks")
+        branch.history.append(self.agent.user(words))
+        self.ever.add("repaired")
         self.send(branch, None)
 
     @rule(line=st.integers(0, 3), marked=MARKED)
@@ -263,6 +279,8 @@ class Conversation(RuleBasedStateMachine):
         allowed = self.allowed | self.ever
         if outcome.tokens_before > outcome.limit_tokens * 0.2:
             allowed.add("compaction")
+        if "client_edited" in causes:
+            allowed.add("repaired")  # what it changed may be what was mended
         assert causes <= allowed
         if branch.sent is not None and not causes:
             assert sent[: len(branch.sent)] == branch.sent
@@ -322,9 +340,6 @@ class Reordering(Forgetful):
 
     def rewrite(self, call: Call, format: str) -> Rewrite:  # noqa: A002 - the word for it
         """The right plan, badly written every other time."""
-        import json
-        from dataclasses import replace
-
         rewrite = self.sync.rewrite(call, format)
         value = json.loads(rewrite.body)
         if len(value["messages"]) % 2 and rewrite.plan:

@@ -314,7 +314,6 @@ def test_a_marker_in_front_begins_the_loop_anew() -> None:
 
     plan = complete(request(BOUND, *OPEN, **ADAPTIVE), fold)
 
-    wish = '{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}'
     assert plan == Plan((fold,), (dropping(),))
 
 

@@ -14,7 +14,7 @@ def test_a_call_shows_no_words_and_no_keys() -> None:
     """Representations end up in logs."""
     call = Call(BODY, {"authorization": "Bearer sk-1"}, "gpt-x", 12.0)
 
-    assert repr(call) == "Call(model='gpt-x', now=12.0)"
+    assert repr(call) == "Call(model='gpt-x', now=12.0, is_built=False)"
 
 
 def test_a_call_needs_its_body_alone() -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
 
-from trimtab.cli import check, compact, inspect
+from trimtab.cli import check, compact, inspect, replay
 from trimtab.cli.source import STDIN
 from trimtab.cli.talk import FINE, INTERRUPTED, NOT_FINE, USAGE, UsageError, complain
 from trimtab.errors import MalformedBodyError, TrimtabError
@@ -139,6 +139,38 @@ def _compact(
         format=format,
         as_json=as_json,
     )
+
+
+@app.command(name="replay", usage="Usage: trimtab replay [OPTIONS] PATH...")
+def _replay(
+    *paths: Annotated[
+        str,
+        Parameter(
+            name="PATH",
+            help="A file, or a folder of them: all that is in it is looked at, in the order of "
+            "names, hidden files aside.",
+        ),
+    ],
+    budget: Annotated[
+        int | None,
+        Parameter(
+            name="--budget",
+            validator=Number(gte=1),
+            help="Tokens that no request must pass. Default: what each model's window takes.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Run recorded sessions through trimtab, request by request, and show what it would have sent.
+
+    PATH is one or more files that the other commands read too, and folders of
+    them. Each session is replayed on its own, from its first request on. Nothing
+    is sent and nothing is written.
+
+    Exit code 1: a request that came in valid would have been sent invalid, or
+    nothing could be replayed.
+    """
+    return replay.run(paths, budget=budget, as_json=as_json)
 
 
 def run(arguments: Sequence[str]) -> int:

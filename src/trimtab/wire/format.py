@@ -10,6 +10,7 @@ a *path* leads from it to a value inside.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from trimtab.wire.request import Request
     from trimtab.wire.rules import Findings, Rule
 
-__all__ = ["Format", "Outline", "Setup", "SurfaceForms"]
+__all__ = ["Format", "Outline", "Setup", "SurfaceForms", "may_be_bare"]
 
 
 class Outline(NamedTuple):
@@ -102,6 +103,10 @@ class Format(ABC):
     history_field: ClassVar[str]
     envelope_fields: ClassVar[tuple[str, ...]]
     marker_keys: ClassVar[tuple[str, ...]]
+    _quoted_marker_keys: ClassVar[tuple[bytes, ...]]
+
+    def __init_subclass__(cls) -> None:
+        cls._quoted_marker_keys = tuple(b'"%b"' % key.encode() for key in cls.marker_keys)
 
     @property
     @abstractmethod
@@ -234,17 +239,24 @@ class Format(ABC):
             or where it is not understood.
         """
         try:
-            if any(b'"%b"' % key.encode() in message for key in self.marker_keys):
+            if self.may_hold_markers(message):
                 message = splice(message, self._marker_splices(message))
-            if message.count(b'"type"') == 1:
+            if may_be_bare(message, 0, len(message)):
+                plain = _LONE.fullmatch(message)
+                if plain:
+                    return b"".join(plain.groups())
                 message = splice(message, _bare(message))
         except MalformedBodyError:
             pass
         return message
 
+    def may_hold_markers(self, text: bytes) -> bool:
+        """Whether there can be a cache marker in a JSON text; a word that looks like one counts too."""
+        return any(key in text for key in self._quoted_marker_keys)
+
     def without_markers(self, array: bytes) -> bytes:
         """A JSON array of blocks or tools without their cache markers."""
-        if not any(b'"%b"' % key.encode() in array for key in self.marker_keys):
+        if not self.may_hold_markers(array):
             return array
         try:
             return splice(array, self._block_splices(array, (0, len(array))))
@@ -323,6 +335,33 @@ class Format(ABC):
             case _:
                 kinds = f"{type(old).__name__} by {type(new).__name__}"
                 raise TypeError(f"an edit cannot replace {kinds}")
+
+
+_NOT_BARE = re.compile(
+    rb'\s*\{\s*(?:"\w+"\s*:\s*"[^"\\]*"\s*,\s*)*?"content"\s*:\s*'
+    rb'(?:"|\[\s*\{\s*"type"\s*:\s*"(?!text"))'
+)
+"""How a message begins whose content is a string, or a list that begins with no text."""
+
+
+_LONE = re.compile(
+    rb'(\s*\{\s*(?:"\w+"\s*:\s*"[^"\\]*"\s*,\s*)*?"content"\s*:\s*)'
+    rb'\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*'
+    rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")\s*\}\s*\](\s*\}\s*)',
+    re.DOTALL,
+)
+"""A message whose content is one text block, in the spelling that nearly all clients use."""
+
+
+_TYPE = re.compile(rb'"type"\s*:')
+
+
+def may_be_bare(body: bytes, start: int, stop: int) -> bool:
+    """Whether a message may hold one text block alone, told without reading it."""
+    if _NOT_BARE.match(body, start):
+        return False
+    first = _TYPE.search(body, start, stop)
+    return first is not None and _TYPE.search(body, first.end(), stop) is None
 
 
 def _bare(message: bytes) -> list[Splice]:

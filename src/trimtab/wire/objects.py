@@ -28,10 +28,10 @@ def encode_object(value: object, what: str) -> bytes:
     """
     try:
         return msgspec.json.encode(value, enc_hook=_plain)
-    except (TypeError, OverflowError, RecursionError) as error:
-        raise RequestError(f"{what} cannot be written as JSON: {error}") from None
     except UnicodeEncodeError:
         raise RequestError(f"{what} holds half of a character (a lone surrogate)") from None
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise RequestError(f"{what} cannot be written as JSON: {error}") from None
 
 
 def _plain(value: object) -> object:

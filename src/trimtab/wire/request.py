@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 from trimtab.constraints import Constraints
 from trimtab.errors import MalformedBodyError
 from trimtab.messages import Message, Part, Surface
-from trimtab.wire.format import Format, Outline
+from trimtab.wire.format import Format, Outline, may_be_bare
 from trimtab.wire.json_spans import Span, dump_sorted, load, load_text
 
 __all__ = ["Call", "Request"]
@@ -138,13 +138,27 @@ class Request:
         """The canonical form of one message: what makes it the same message on a later turn."""
         return self.format.canonical(self.message_bytes(place))
 
+    def forms(self) -> Iterator[bytes | memoryview]:
+        """The canonical forms of all messages, in order; what is canonical already is not copied."""
+        view = memoryview(self.body)
+        may_hold_markers = self.format.may_hold_markers(self.body)
+        for place, (start, stop) in enumerate(self.spans):
+            if may_hold_markers or may_be_bare(self.body, start, stop):
+                yield self.form(place)
+            else:
+                yield view[start:stop]
+
     def sorted_form(self, place: int) -> bytes:
-        """The same, whatever order the keys of its objects are in."""
+        """The canonical form of one message, whatever order the keys of its objects are in."""
         form = self.form(place)
         try:
             return dump_sorted(load(form))
         except MalformedBodyError:
             return form
+
+    def sorted_forms(self) -> Iterator[bytes]:
+        """The same of all messages, in order."""
+        return map(self.sorted_form, range(len(self.spans)))
 
     def __repr__(self) -> str:
         size = len(self.body)

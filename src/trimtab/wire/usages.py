@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from trimtab.usage import Usage
 
@@ -21,31 +20,27 @@ def usage_from(told: object) -> Usage:
     """
     if isinstance(told, Usage):
         return told
-    fields = _fields(told)
-    if "prompt_tokens" in fields:
-        details = _fields(fields.get("prompt_tokens_details"))
-        cached = _number(details, "cached_tokens")
+    if _field(told, "prompt_tokens") is not None:
+        cached = _number(_field(told, "prompt_tokens_details"), "cached_tokens")
         return Usage(
-            fresh=_number(fields, "prompt_tokens") - cached,
+            fresh=max(0, _number(told, "prompt_tokens") - cached),
             cache_read=cached,
-            output=_number(fields, "completion_tokens"),
-            reasoning=_number(_fields(fields.get("completion_tokens_details")), "reasoning_tokens"),
+            output=_number(told, "completion_tokens"),
+            reasoning=_number(_field(told, "completion_tokens_details"), "reasoning_tokens"),
         )
     return Usage(
-        fresh=_number(fields, "input_tokens"),
-        cache_read=_number(fields, "cache_read_input_tokens"),
-        cache_write=_number(fields, "cache_creation_input_tokens"),
-        output=_number(fields, "output_tokens"),
-        reasoning=_number(_fields(fields.get("output_tokens_details")), "thinking_tokens"),
+        fresh=_number(told, "input_tokens"),
+        cache_read=_number(told, "cache_read_input_tokens"),
+        cache_write=_number(told, "cache_creation_input_tokens"),
+        output=_number(told, "output_tokens"),
+        reasoning=_number(_field(told, "output_tokens_details"), "thinking_tokens"),
     )
 
 
-def _fields(told: object) -> Mapping[str, Any]:
-    if told is None:
-        return {}
-    return told if isinstance(told, Mapping) else vars(told)
+def _field(told: object, name: str) -> object:
+    return told.get(name) if isinstance(told, Mapping) else getattr(told, name, None)
 
 
-def _number(fields: Mapping[str, Any], key: str) -> int:
-    value = fields.get(key)
-    return value if isinstance(value, int) else 0
+def _number(told: object, name: str) -> int:
+    value = _field(told, name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

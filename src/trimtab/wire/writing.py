@@ -101,6 +101,8 @@ def _markers_of_removed(request: Request, plan: Plan) -> dict[int, bytes]:
     identity of a made message, or the place of the message that it joined.
     """
     markers: dict[int, bytes] = {}
+    if not request.format.may_hold_markers(request.body):
+        return markers
     seen: set[Ref] = set()  # a message that two folds remove hands its marker on once
     for edit in plan:
         if isinstance(edit, Fold):
