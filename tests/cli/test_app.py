@@ -56,14 +56,14 @@ def test_every_format_can_be_named() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("check",), 'Command "check" parameter FILE requires an argument.'),
+        (("inspect",), 'Command "inspect" parameter FILE requires an argument.'),
         (("chek", "x"), 'Unknown command "chek". Did you mean "check"?'),
         (("check", "a", "b"), "Unused Tokens: ['b']."),
         (("check", "a", "--nope"), "Unknown option: --nope."),
         (("check", "--nope"), 'Invalid value "--nope" for FILE. There is no such option.'),
         (("check", "a", "--request", "x"), 'unable to convert "x" into int'),
-        (("check", "a", "--format", "gemini"), 'Invalid value "gemini" for --format.'),
-        (("check", "a", "--format", "gemini"), 'Choose from: "anthropic", "openai-chat".'),
+        (("check", "a", "--format", "bedrock"), 'Invalid value "bedrock" for --format.'),
+        (("check", "a", "--format", "bedrock"), 'Choose from: "anthropic", "openai-chat"'),
         (("compact", "a"), 'Command "compact" parameter --budget requires an argument.'),
     ],
 )

@@ -157,3 +157,44 @@ def test_names_out_of_a_request_do_not_steer_the_terminal(trimtab: Trimtab, tmp_
 
     assert ran.code == 1
     assert "messages[1].tool_calls[0]: �[31m[/red]� :smile: is not answered" in ran.out
+
+
+def test_a_rule_explains_itself(trimtab: Trimtab) -> None:
+    """What it demands, for whom, the provider's words and what to do, however its id is written."""
+    ran = trimtab("check", "--rule", "a5")
+
+    assert ran == Ran(
+        0,
+        """\
+A5  The ids of tool_use blocks are unique in a request.
+    format: anthropic
+    refused with: `tool_use` ids must be unique
+    to mend: Give each call an id of its own.
+""",
+    )
+
+
+def test_a_rule_that_a_recording_may_not_show_says_so(trimtab: Trimtab) -> None:
+    """It names what would be needed."""
+    ran = trimtab("check", "--rule", "A6")
+
+    assert ran.lines[-1] == "    not shown by: a recording without tools"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("--rule", "A99"), "error: there is no rule 'A99'\nhint: near it: "),
+        (("--rule", "?"), "error: there is no rule '?'\nhint: docs/rules.md lists them all\n"),
+        ((), "error: check takes either a file or --rule\n"),
+        (("x.json", "--rule", "A2"), "error: check takes either a file or --rule\n"),
+    ],
+)
+def test_what_cannot_be_explained_is_told(
+    trimtab: Trimtab, arguments: tuple[str, ...], error: str
+) -> None:
+    """With what to do instead."""
+    ran = trimtab("check", *arguments)
+
+    assert ran.code == 2
+    assert ran.err.startswith(error)

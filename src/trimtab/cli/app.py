@@ -70,15 +70,30 @@ AsJson: TypeAlias = Annotated[
 
 @app.command(name="check")
 def _check(
-    file: File,
+    file: File | None = None,
     /,
     *,
+    rule: Annotated[
+        str | None,
+        Parameter(
+            name="--rule",
+            help="Explain one rule, such as A2, instead of checking: what it demands, what the "
+            "provider says, how to mend it.",
+        ),
+    ] = None,
     request: Request = None,
     format: WireFormat = None,  # noqa: A002 - the option's name
     as_json: AsJson = False,
 ) -> int:
     """Say which rules of its provider a request breaks, where, and how to mend it."""
-    return check.run(file, request=request, format=format, as_json=as_json)
+    if (file is None) == (rule is None):
+        raise UsageError(
+            "check takes either a file or --rule",
+            "trimtab check FILE checks a request; trimtab check --rule A2 explains a rule",
+        )
+    if rule is not None:
+        return check.explain(rule)
+    return check.run(file or "", request=request, format=format, as_json=as_json)
 
 
 @app.command(name="inspect")

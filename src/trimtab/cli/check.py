@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from rich.console import Console
 
 from trimtab.cli.source import Source, open_source
-from trimtab.cli.talk import FINE, NOT_FINE, print_json, readable, say, screen, working
-from trimtab.wire import Problem, Rule, check, format_named
+from trimtab.cli.talk import FINE, NOT_FINE, UsageError, print_json, readable, say, screen, working
+from trimtab.wire import FORMATS, Problem, Rule, check, format_named
 
-__all__ = ["run"]
+__all__ = ["explain", "run"]
 
 _SHOWN = 5
 """Places shown of each rule; the rest are counted."""
@@ -31,6 +32,45 @@ def run(file: str, *, request: int | None, format: str | None, as_json: bool) ->
     else:
         _show(source, problems, broken)
     return NOT_FINE if broken else FINE
+
+
+def explain(rule_id: str) -> int:
+    """Say what a rule demands, what the provider says where it is broken, and how to mend it.
+
+    Returns:
+        0.
+
+    Raises:
+        UsageError: If no format has a rule of that id.
+    """
+    named = {
+        (wire_format.name, rule.id): rule
+        for wire_format in FORMATS
+        for rule in wire_format.rules.values()
+        if rule.id.lower() == rule_id.lower()
+    }
+    if not named:
+        ids = [rule.id for wire_format in FORMATS for rule in wire_format.rules.values()]
+        near = get_close_matches(rule_id.upper(), ids, n=5, cutoff=0.4)
+        raise UsageError(
+            f"there is no rule {rule_id!r}",
+            f"near it: {', '.join(near)}" if near else "docs/rules.md lists them all",
+        )
+    console = screen()
+    for (format_name, _), rule in named.items():
+        _explain(console, format_name, rule)
+    return FINE
+
+
+def _explain(console: Console, format_name: str, rule: Rule) -> None:
+    say(console, (rule.id, "bold yellow"), f"  {rule.demands}")
+    say(console, ("format: ", "dim"), format_name, indent=4)
+    if rule.refusal:
+        say(console, ("refused with: ", "dim"), readable(rule.refusal), indent=4)
+    say(console, ("to mend: ", "dim"), readable(rule.mend), indent=4)
+    if rule.needs:
+        needed = " and ".join(rule.needs)
+        say(console, ("not shown by: ", "dim"), f"a recording without {needed}", indent=4)
 
 
 def _as_json(source: Source, problems: Sequence[Problem], *, valid: bool) -> dict[str, object]:
