@@ -23,8 +23,10 @@ from benchmarks import (
     importing,
     loops,
     memory,
+    reading,
     rewriting,
     splitting,
+    streams,
     turns,
 )
 from benchmarks.figures import Answer
@@ -39,7 +41,9 @@ BENCHMARKS: dict[str, Callable[[], Answer]] = {
     "turns": turns.answer,
     "loops": loops.answer,
     "conversations": conversations.answer,
+    "streams": streams.answer,
     "counting": counting.answer,
+    "reading": reading.answer,
     "importing": importing.answer,
 }
 """What can be asked, in the order in which it is shown."""

@@ -40,6 +40,9 @@ class Constraints:
         results_must_follow: Whether results must stand directly behind their calls.
         neighbours_are_one_turn: Whether messages of one role in a row count as
             one, so that results may stand behind the last of them.
+        results_share_message: Whether all results of a turn stand in one message.
+        roles_must_alternate: Whether two users in a row are refused, so that what
+            keeps roles alternating is never left out.
         refuses_blank_text: Whether a text part without any words is refused.
     """
 
@@ -52,6 +55,8 @@ class Constraints:
     binds_thinking: bool = False
     results_must_follow: bool = True
     neighbours_are_one_turn: bool = False
+    results_share_message: bool = False
+    roles_must_alternate: bool = False
     refuses_blank_text: bool = False
 
 

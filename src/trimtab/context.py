@@ -28,7 +28,7 @@ from trimtab.stores import Store
 from trimtab.tokens import TokenCounter
 from trimtab.turn import Rewrite, Ticket, Turn
 from trimtab.usage import Usage
-from trimtab.wire import Call, view_pieces
+from trimtab.wire import Call, format_named, view_pieces
 from trimtab.wire.json_spans import dump, dump_sorted, load, object_spans
 from trimtab.wire.objects import encode_object, tell_format
 from trimtab.wire.usages import usage_from
@@ -247,10 +247,10 @@ class _Desk:
             self._spelling.first(encode_object(message, f"message {place}"))
             for place, message in enumerate(messages)
         ]
-        fields["messages"] = _array(raw for raw, _ in spelled)
+        wire_format = self._format or tell_format(self._model, parameters, messages)
+        fields[format_named(wire_format).history_field] = _array(raw for raw, _ in spelled)
         members = (dump(name) + b":" + raw for name, raw in fields.items())
         call = Call(b"{" + b",".join(members) + b"}", model=self._model, is_built=True)
-        wire_format = self._format or tell_format(self._model, parameters, messages)
         turn = self._engine.session.read(call, wire_format, tenant=self._tenant)
         return _Given(
             [

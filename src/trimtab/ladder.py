@@ -120,7 +120,8 @@ def clip_alone(history: History, limits: Limits) -> Plan:
 
 def _without_fillers(history: History, limits: Limits) -> Iterator[Plan]:
     """The same without the answers that keep roles alternating, which few servers demand."""
-    if "compaction" not in history.constraints.left_to_client:
+    constraints = history.constraints
+    if "compaction" not in constraints.left_to_client and not constraints.roles_must_alternate:
         yield from _last_resorts(history, limits, with_fillers=False)
 
 

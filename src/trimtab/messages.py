@@ -76,11 +76,13 @@ class ToolCall:
         name: The tool.
         arguments: JSON text, as it came. It is never parsed and written
             again, so that a 19-digit number keeps its digits.
+        opaque: Signature that the provider put on the call; it stays verbatim or goes with it.
     """
 
     id: str
     name: str
     arguments: str
+    opaque: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,12 +38,16 @@ class Refusal:
 
     Attributes:
         kind: Why.
-        limit_tokens: The limit that the provider named; None where it named none.
+        limit_tokens: The limit that the provider named, of the window or of the rate, never
+            of the output; None where it named none.
         sent_tokens: What it counted in the request; None where it did not say.
         is_after_start: Whether the answer had begun, so that nothing can be sent again.
+        wait_seconds: How long it asked to wait, whatever the kind and however long; None
+            where it did not say.
     """
 
     kind: RefusalKind
     limit_tokens: int | None = None
     sent_tokens: int | None = None
     is_after_start: bool = False
+    wait_seconds: float | None = None

@@ -239,7 +239,7 @@ class Session:
         measure = self._measure(model)
         known = recall(turn, state)
         view = go_on(turn, known, measure, repair=policy.repair)
-        surface = _surface(request, measure, state)
+        surface = _surface(turn, measure, state)
         if state is not None and learned_tokens is None and state.surface.model == surface.model:
             learned_tokens = state.limit_tokens
         given = [size for size in (window, learned_tokens) if size is not None]
@@ -564,9 +564,13 @@ def _shifted(constraints: Constraints, plan: Plan, messages: Sequence[Message]) 
     )
 
 
-def _surface(request: Request, measure: Measure, state: State | None) -> SurfaceDigest:
+def _surface(turn: Turn, measure: Measure, state: State | None) -> SurfaceDigest:
     """Hash the surface; weigh it only where it is another one than before."""
-    model, system, tools = map(digest, request.format.surface_forms(request.members))
+    request = turn.request
+    forms = request.format.surface_forms(request.members)
+    if not forms.model:  # the address names it
+        forms = forms._replace(model=turn.call.model.encode("utf-8", "surrogatepass"))
+    model, system, tools = map(digest, forms)
     if state is not None:
         before = state.surface
         if (before.model, before.system, before.tools) == (model, system, tools):

@@ -17,17 +17,20 @@ from benchmarks import (
     importing,
     loops,
     memory,
+    reading,
     rewriting,
     run,
     splitting,
+    streams,
     turns,
 )
 from benchmarks.bodies import bodies
 from benchmarks.conversation import exchanges
 from benchmarks.figures import Answer, Row, Target, Timing, interleaved, ratio
+from benchmarks.logs import LOGS, made
 from benchmarks.session_files import KINDS, write_file
 from benchmarks.tables import markdown, missed, replaced, show
-from trimtab import CharTokenCounter
+from trimtab import CharTokenCounter, Usage
 from trimtab.replay import files
 from trimtab.wire import check
 
@@ -39,6 +42,8 @@ TINY: dict[str, Callable[[], Answer]] = {
     "turns": lambda: turns.answer(sizes_bytes=(20_000,), runs=1),
     "loops": lambda: loops.answer(steps=4, messages=30),
     "conversations": lambda: conversations.answer(conversations=3, turns=4),
+    "streams": lambda: streams.answer(size_bytes=5_000, runs=1),
+    "reading": lambda: reading.answer(size_bytes=30_000, runs=1),
     "counting": lambda: counting.answer(size_bytes=5_000, runs=1, with_bpe=False),
     "importing": lambda: importing.answer(runs=1, modules=("json",), processes={"pass": "pass"}),
 }
@@ -103,6 +108,19 @@ def test_a_made_file_is_a_valid_session_of_its_kind(kind: str, tmp_path: Path) -
     assert check(request.build(), name, unrecorded=request.unrecorded) == ()
 
 
+@pytest.mark.parametrize("kind", LOGS)
+def test_a_made_log_is_a_valid_session_of_its_kind(kind: str) -> None:
+    """It is what the agent could have written: its last request breaks no rule."""
+    log = made(kind, 50_000)
+
+    (recording,) = files.load(log, "session")
+    request = recording.requests[-1]
+    assert 50_000 <= len(log) < 250_000
+    assert (recording.kind, recording.notes) == (kind, ())
+    assert all(each.usage for each in recording.requests) == (kind != "copilot-cli")
+    assert check(request.build(), request.format, unrecorded=request.unrecorded) == ()
+
+
 def test_a_body_is_valid_in_both_formats() -> None:
     """What is measured is what a provider takes, repeated parts too."""
     made = bodies(600_000)
@@ -118,6 +136,17 @@ def test_a_conversation_is_the_same_each_time_and_repeats_no_call() -> None:
     ids = [call.id for exchange in first for call in exchange.calls]
     assert first == second
     assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("kind", streams.KINDS)
+def test_a_made_stream_tells_what_it_bills(kind: str) -> None:
+    """What is measured is a whole stream, which a reader reads to its end."""
+    format_name, stream = streams.made(kind, 20_000)
+
+    told = streams.seen(format_name, stream)
+
+    assert 15_000 < len(stream) < 30_000
+    assert told == Usage(fresh=1_200, cache_read=40_000, output=900, reasoning=300)
 
 
 def test_things_take_turns() -> None:

@@ -223,9 +223,27 @@ def test_what_has_no_known_window_is_left_out_with_a_hint(trimtab: Trimtab, tmp_
     assert "left out" not in trimtab("replay", tmp_path, "--budget", 9_000).out
 
 
+BEDROCK = b"""interactions:
+- request:
+    body: '{"messages":[{"role":"user","content":[{"text":"hi"}]}]}'
+    headers: {}
+    method: POST
+    uri: https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse
+  response:
+    body:
+      string: '{}'
+    headers: {}
+    status:
+      code: 200
+      message: OK
+version: 1
+"""
+"""A recorded exchange in a format that is not known."""
+
+
 def test_a_body_that_cannot_be_replayed_is_left_out(trimtab: Trimtab, tmp_path: Path) -> None:
     """Where no budget would help, none is hinted at."""
-    write(tmp_path, other_json=b'{"model": "m", "input": "hi"}', plain_json=PLAIN)
+    write(tmp_path, other_yaml=BEDROCK, plain_json=PLAIN)
 
     ran = trimtab("replay", tmp_path)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import cProfile
 import json
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 import pytest
@@ -26,6 +27,7 @@ from trimtab import (
     SyncEngine,
     ToolCall,
     TriggerUnreachable,
+    counter_for,
 )
 from trimtab.events import Event
 from trimtab.ladder import climb
@@ -34,15 +36,18 @@ from trimtab.plan import apply
 from trimtab.session import Rewrite
 from trimtab.strategies.history import History
 from trimtab.tokens import Measure
-from trimtab.wire import Call, build, check, read, write
+from trimtab.wire import Call, build, check, classify_error, read, usage_from, write
 
 Json = dict[str, Any]
 FORMATS = ("anthropic", "openai-chat")
 
-KINDS = {1, 2, 3, 5, 6, 10, 12, 13, 14, 15}
-AREAS = {"window", "compaction", "adapter"}
-WIRES = {"openai-chat", "anthropic", "any"}
-LATER = {"30-changed-requirement-lost.json": "a verbatim list of the user's words is not built yet"}
+KINDS = {1, 2, 3, 5, 6, 7, 9, 10, 12, 13, 14, 15}
+AREAS = {"window", "compaction", "adapter", "counter", "tracker"}
+WIRES = {"openai-chat", "anthropic", "openai-responses", "gemini", "any"}
+LATER = {
+    "20-output-reserve-eats-window.json": "sizes are not predicted yet",
+    "30-changed-requirement-lost.json": "a verbatim list of the user's words is not built yet",
+}
 
 
 def in_scope() -> set[str]:
@@ -80,7 +85,7 @@ def body_of(messages: Sequence[Json], format: str, **more: Any) -> bytes:  # noq
     } | {
         block["name"]
         for message in messages
-        if isinstance(message["content"], list)
+        if isinstance(message.get("content"), list)
         for block in message["content"]
         if block.get("type") == "tool_use"
     }
@@ -483,6 +488,319 @@ def test_what_is_built_has_no_empty_text() -> None:
     assert check(built, "anthropic") == ()
 
 
+@case("14-reasoning-left-after-call-dropped.json")
+def test_reasoning_goes_with_the_call_that_it_belongs_to() -> None:
+    """A call that never got an answer is answered; no reasoning stands before a user message."""
+    given = case_input("14-reasoning-left-after-call-dropped.json")["input"]
+
+    result = rewrite(responses_body(given), "openai-responses", 10_000)
+
+    kinds = [item.get("type") for item in json.loads(result.body)["input"]]
+    assert check(result.body, "openai-responses") == ()
+    assert all(
+        following not in ("message", "") or kind != "reasoning"
+        for kind, following in pairwise([*kinds, ""])
+    )
+
+
+@case("14-reasoning-left-after-call-dropped.json")
+@pytest.mark.parametrize("limit", range(60, 400, 20))
+def test_reasoning_before_a_kept_call_stays(limit: int) -> None:
+    """However much goes, a call that stays has its reasoning before it."""
+    given = case_input("14-reasoning-left-after-call-dropped.json")["input"]
+    answered = [
+        *given[:4],
+        {"type": "function_call_output", "call_id": "c9", "output": "word " * 200},
+        *given[4:],
+    ]
+
+    result = rewrite(responses_body([*answered, *answered_again()]), "openai-responses", limit)
+
+    items = json.loads(result.body)["input"]
+    assert check(result.body, "openai-responses") == ()
+    calls = {item["call_id"] for item in items if item.get("type") == "function_call"}
+    reasoning = {item["id"] for item in items if item.get("type") == "reasoning"}
+    assert ("c9" in calls) == ({"rs_1", "rs_2"} <= reasoning)
+
+
+def answered_again() -> list[Json]:
+    """One more round, so that the one before it can go."""
+    return [
+        {"type": "reasoning", "id": "rs_9", "summary": [], "encrypted_content": "ENC"},
+        {"type": "function_call", "call_id": "c10", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c10", "output": "ok"},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "ok"}],
+        },
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "more"}]},
+    ]
+
+
+def responses_body(items: Sequence[Json], **more: Any) -> bytes:
+    """A request of the Responses API."""
+    tools = [{"type": "function", "name": "look", "parameters": {"type": "object"}}]
+    return json.dumps({"model": "gpt-5.6", "tools": tools, "input": items, **more}).encode()
+
+
+@case("02-session-limit-orphan-output.json")
+@pytest.mark.parametrize("limit", range(20, 200, 10))
+def test_every_output_has_its_call_at_any_limit(limit: int) -> None:
+    """In the view; the history is the client's and stays."""
+    given = case_input("02-session-limit-orphan-output.json")["input"]
+    longer = [*given, *given[:1], *answered_again()]
+
+    items = json.loads(rewrite(responses_body(longer), "openai-responses", limit).body)["input"]
+
+    calls = [item["call_id"] for item in items if item.get("type") == "function_call"]
+    outputs = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
+    assert calls == outputs
+
+
+@case("02-session-limit-orphan-output.json")
+def test_with_state_on_the_server_nothing_is_pruned() -> None:
+    """Outputs may stand alone there."""
+    given = case_input("02-session-limit-orphan-output.json")["input"][2:3]
+    body = responses_body(given, previous_response_id="resp_1")
+
+    assert rewrite(body, "openai-responses", 10).body is body
+
+
+@case("06-gemini-starts-with-function-call.json")
+@pytest.mark.parametrize("limit", range(20, 200, 10))
+def test_gemini_begins_with_words_and_every_call_is_answered_at_once(limit: int) -> None:
+    """At any limit: a user's text first, and as many responses as calls behind each turn."""
+    given = case_input("06-gemini-starts-with-function-call.json")["contents"]
+    longer = [*given, {"role": "user", "parts": [{"text": "and now?"}]}]
+
+    result = rewrite(json.dumps({"contents": longer}).encode(), "gemini", limit)
+
+    sent = json.loads(result.body)["contents"]
+    assert check(result.body, "gemini") == ()
+    assert sent[0]["role"] == "user"
+    assert "text" in sent[0]["parts"][0]
+    for turn, following in pairwise(sent):
+        calls = sum("functionCall" in part for part in turn["parts"])
+        if calls:
+            assert sum("functionResponse" in part for part in following["parts"]) == calls
+
+
+@case("15-gemini-signature-parallel.json")
+def test_signatures_stay_on_the_parts_where_they_were() -> None:
+    """Through parts and back: the same parts, nothing invented, unknown keys kept."""
+    given = case_input("15-gemini-signature-parallel.json")["contents"]
+    given[1]["parts"][2]["unknownKey"] = {"x": 1}
+    longer = [
+        {"role": "user", "parts": [{"text": "old " * 400}]},
+        {"role": "model", "parts": [{"text": "old " * 400}]},
+        *given,
+    ]
+
+    result = rewrite(json.dumps({"contents": longer}).encode(), "gemini", 600)
+
+    assert result.plan
+    assert json.loads(result.body)["contents"][-3:][1:] == given[1:]
+
+
+# ----------------------------------------------------------- 7 token counting
+
+
+@case("38-input-image-counted-as-text.json")
+def test_media_is_counted_by_what_it_shows() -> None:
+    """Not as base64; about the same in all formats; unknown blocks do not count their payloads."""
+    given = case_input("38-input-image-counted-as-text.json")["input"]
+    image = given[0]["content"][1]["image_url"]
+    data = image.partition(",")[2]
+    whole = total(responses_body(given), "openai-responses")
+    given[0]["content"].append({"type": "input_hologram", "payload": data})
+    with_unknown = total(responses_body(given), "openai-responses")
+    alone = {
+        "openai-responses": responses_body(
+            [{"role": "user", "content": [{"type": "input_image", "image_url": image}]}]
+        ),
+        "openai-chat": body_of(
+            [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": image}}]}],
+            "openai-chat",
+        ),
+        "anthropic": body_of(
+            [
+                {
+                    "role": "user",
+                    "content": [
+                        {
+                            "type": "image",
+                            "source": {"type": "base64", "media_type": "image/png", "data": data},
+                        }
+                    ],
+                }
+            ],
+            "anthropic",
+        ),
+        "gemini": json.dumps(
+            {
+                "contents": [
+                    {
+                        "role": "user",
+                        "parts": [{"inlineData": {"mimeType": "image/png", "data": data}}],
+                    }
+                ]
+            }
+        ).encode(),
+    }
+    sizes = [total(body, name) for name, body in alone.items()]
+
+    assert whole < 20_000
+    assert with_unknown < 200_000
+    assert max(sizes) < 4_000
+
+
+@case("39-cjk-undercount.json")
+def test_no_script_is_undercounted() -> None:
+    """Without a tokenizer: near what tokenizers say, and mixed text is the sum of its parts."""
+    given = case_input("39-cjk-undercount.json")
+    count = CharTokenCounter().count
+    sizes = {name: count(text) / given["chars"][name] for name, text in given["texts"].items()}
+
+    assert all(0.6 <= sizes[name] <= 2 for name in ("zh", "ja", "ko"))
+    assert sizes["emoji"] >= 1
+    assert 0.15 <= sizes["en"] <= 0.35
+    mixed = count("".join(given["texts"].values()))
+    assert abs(mixed - sum(map(count, given["texts"].values()))) <= len(given["texts"])
+
+
+@case("40-tool-schemas-not-counted.json")
+def test_tools_and_answer_schemas_are_counted() -> None:
+    """In every format, wherever they stand."""
+    given = case_input("40-tool-schemas-not-counted.json")["body"]
+    tools = given["tools"]
+    schema = given["response_format"]["json_schema"]["schema"]
+    functions = [tool["function"] for tool in tools]
+    bodies = {
+        "openai-chat": ({**given, "model": "m"}, ("tools", "response_format")),
+        "anthropic": (
+            {
+                "model": "claude-opus-4-5",
+                "max_tokens": 9,
+                "messages": given["messages"],
+                "system": "Be careful.",
+                "tools": [
+                    {
+                        "name": f["name"],
+                        "description": f["description"],
+                        "input_schema": f["parameters"],
+                    }
+                    for f in functions
+                ],
+            },
+            ("tools", "system"),
+        ),
+        "openai-responses": (
+            {
+                "model": "m",
+                "input": given["messages"],
+                "instructions": "Be careful.",
+                "tools": [{"type": "function", **function} for function in functions],
+                "text": {"format": {"type": "json_schema", "name": "r", "schema": schema}},
+            },
+            ("tools", "instructions", "text"),
+        ),
+        "gemini": (
+            {
+                "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
+                "systemInstruction": {"parts": [{"text": "Be careful."}]},
+                "tools": [{"functionDeclarations": functions}],
+            },
+            ("tools", "systemInstruction"),
+        ),
+    }
+    for name, (body, fields) in bodies.items():
+        bare = {key: value for key, value in body.items() if key not in fields}
+        whole = total(json.dumps(body).encode(), name)
+        assert whole - total(json.dumps(bare).encode(), name) >= 40 * 20
+        for field in fields:
+            without = {key: value for key, value in body.items() if key != field}
+            assert total(json.dumps(without).encode(), name) < whole
+
+
+@case("41-anthropic-cached-input-ignored.json")
+def test_cached_input_is_part_of_the_prompt() -> None:
+    """Fresh, read and written together; what is missing or null counts as 0."""
+    given = case_input("41-anthropic-cached-input-ignored.json")["usage"]
+    usage = usage_from(given)
+
+    assert (usage.total_input, usage.total_input + usage.output) == (21_304, 21_384)
+    assert usage_from({"input_tokens": 4, "cache_read_input_tokens": None}).total_input == 4
+
+
+@case("42-gemini-thoughts-missing.json")
+def test_thoughts_are_output_and_cached_input_is_counted_once() -> None:
+    """The prompt is the prompt count and what tools of the provider read; thoughts are output."""
+    given = case_input("42-gemini-thoughts-missing.json")["usageMetadata"]
+    usage = usage_from(given)
+
+    prompt = usage.total_input - given["toolUsePromptTokenCount"]
+    assert (prompt, usage.output, usage.reasoning) == (7_000, 4_000, 1_900)
+
+
+@case("43-special-token-text-crash.json")
+@pytest.mark.parametrize(
+    "counter", [CharTokenCounter(), counter_for("gpt-4o")], ids=["char", "best"]
+)
+def test_words_that_look_like_special_tokens_are_words(counter: Any) -> None:
+    """In messages, arguments, schemas and the system prompt."""
+    session = Session(Policy(limit_tokens=10**9), counter)
+    for text in case_input("43-special-token-text-crash.json")["texts"]:
+        messages = [
+            {"role": "system", "content": text},
+            {"role": "user", "content": text},
+            {
+                "role": "assistant",
+                "tool_calls": [
+                    {
+                        "id": "c",
+                        "type": "function",
+                        "function": {"name": "f", "arguments": json.dumps({"x": text})},
+                    }
+                ],
+            },
+            {"role": "tool", "tool_call_id": "c", "content": text},
+        ]
+        tools = [{"type": "function", "function": {"name": "f", "description": text}}]
+        body = json.dumps({"model": "m", "tools": tools, "messages": messages}).encode()
+        assert counter.count(text) >= 1
+        assert session.weigh(session.read(Call(body), "openai-chat")).total_tokens > 4
+
+
+@case("44-null-content-crash.json")
+def test_null_and_missing_content_pass_and_are_counted() -> None:
+    """Arguments and refusals count; nothing turns from null into an empty string."""
+    given = case_input("44-null-content-crash.json")["messages"]
+    body = body_of(given, "openai-chat")
+    request = read(body, "openai-chat")
+    weigh = Measure(CharTokenCounter(), "gpt-5.6").message
+
+    assert rewrite(body, "openai-chat", 10_000, repair=False).body is body
+    assert weigh(request.messages[1]) > weigh(request.messages[3])
+    assert weigh(request.messages[6]) > weigh(request.messages[5])
+    for limit in (40, 60, 80, 120):
+        sent = messages_of(rewrite(body, "openai-chat", limit, repair=False).body)
+        assert all(message in given for message in sent if "trimtab" not in json.dumps(message))
+
+
+# -------------------------------------------------------- 9 overflow detection
+
+
+@case("54-overflow-or-rate-limit.json")
+def test_each_refusal_has_its_class() -> None:
+    """Whole or inside a stream; and the number in it is learned if it is smaller."""
+    for error in case_input("54-overflow-or-rate-limit.json")["errors"]:
+        body = error["body"]
+        raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        refusal = classify_error(error["status"], error.get("headers") or {}, raw)
+        assert refusal.kind.replace(" ", "_") == error["class"].replace("-", "_"), error
+
+
 # ------------------------------------------------- 3 compaction loop / thrash
 
 
@@ -661,6 +979,7 @@ def test_every_case_that_was_valid_stays_valid(name: str) -> None:
     given = case_input(name).get("messages")
     if given is None or not cases()[name].get("pre_valid"):
         return
+    given = given[:2_001]  # of the one with 40,000 messages these are enough
     wire = cases()[name]["wire"]
     for format_ in FORMATS if wire == "any" else (wire,):
         body = in_format(given, format_) if wire == "any" else body_of(given, format_)

@@ -1,4 +1,4 @@
-"""Every vector of the two formats gets its verdict."""
+"""Every vector of the formats gets its verdict."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ import pytest
 
 from tests.conformance.shared import vectors
 from trimtab import CharTokenCounter, Policy, Session
-from trimtab.wire import Call, check, read
+from trimtab.wire import Call, check, classify_error, read
 
-FORMATS = {"anthropic": "anthropic", "chat": "openai-chat"}
+FORMATS = {
+    "anthropic": "anthropic",
+    "chat": "openai-chat",
+    "responses": "openai-responses",
+    "gemini": "gemini",
+}
 
 Json = dict[str, Any]
 
 REQUESTS = [vector for vector in vectors()["requests"] if vector["format"] in FORMATS]
 
 
-def test_there_are_vectors_of_both_formats() -> None:
+def test_there_are_vectors_of_each_format() -> None:
     """The list of vectors is the one that is meant."""
     counts = [sum(v["format"] == name for v in REQUESTS) for name in FORMATS]
 
@@ -56,3 +61,27 @@ def test_a_vector_never_gets_worse(vector: Json, limit: int) -> None:
 
     after = {problem.rule for problem in check(rewrite.body, name)}
     assert after <= set(vector["breaks"])
+
+
+@pytest.mark.parametrize("vector", vectors()["edits"], ids=lambda vector: vector["id"])
+def test_an_edit_breaks_the_rules_that_it_says(vector: Json) -> None:
+    """What was valid before is as valid after it as its verdict says."""
+    before, after = (
+        json.dumps({"model": "gpt-5.6", "store": False, "input": vector[side]}).encode()
+        for side in ("before", "after")
+    )
+
+    assert check(before, "openai-responses") == ()
+    assert {p.rule for p in check(after, "openai-responses")} == set(vector["breaks"])
+
+
+@pytest.mark.parametrize("vector", vectors()["errors"], ids=lambda vector: vector["id"])
+def test_an_error_gets_its_class(vector: Json) -> None:
+    """Status and body tell what is refused; a 200 says that the answer had begun."""
+    body = vector["body"]
+    text = body if isinstance(body, str) else json.dumps(body)
+
+    refusal = classify_error(vector["status"], {}, text.encode())
+
+    assert refusal.kind == vector["class"].lower().replace("_", " ")
+    assert refusal.is_after_start is (vector["status"] == 200)

@@ -82,3 +82,12 @@ def test_every_command_of_the_readme_is_a_command() -> None:
     ).stdout
     for command in re.findall(r"trimtab (check|inspect|compact|\w+) (?:FILE|demo)", readme):
         assert command in told
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", ROOT / "docs" / "testing.md"])
+def test_every_python_example_of_the_docs_runs(path: Path) -> None:
+    """As it stands, one after the other."""
+    blocks = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        subprocess.run([sys.executable, "-c", block], cwd=ROOT, check=True, capture_output=True)

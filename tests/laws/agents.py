@@ -14,9 +14,18 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, TypeAlias
 
+from tests.laws.conversations import history_of, role_of
 from trimtab.wire import check
 
-__all__ = ["Agent", "Branch", "Sent", "forms_of", "signatures_that_fit"]
+__all__ = [
+    "Agent",
+    "Branch",
+    "GeminiAgent",
+    "ResponsesAgent",
+    "Sent",
+    "forms_of",
+    "signatures_that_fit",
+]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -80,6 +89,19 @@ class Agent:
     def is_anthropic(self) -> bool:
         """Whether it writes Anthropic Messages."""
         return self.format == "anthropic"
+
+    @property
+    def system_is_message(self) -> bool:
+        """Whether its system prompt is the first of its messages."""
+        return not self.is_anthropic
+
+    def is_words(self, message: Json) -> bool:
+        """Whether a message is what the user said."""
+        return message["role"] == "user" and isinstance(message["content"], str)
+
+    def is_answer(self, message: Json) -> bool:
+        """Whether a message is the model's."""
+        return bool(message["role"] == "assistant")
 
     def start(self, words: str) -> Branch:
         """A conversation that begins."""
@@ -205,6 +227,176 @@ class Agent:
         return [problem.rule for problem in check(body, self.format)]
 
 
+@dataclass
+class GeminiAgent(Agent):
+    """The same in Gemini's format: the model stands in the address, most calls have no id.
+
+    Attributes:
+        has_ids: Whether its provider gives calls an id.
+    """
+
+    has_ids: bool = False
+
+    @property
+    def system_is_message(self) -> bool:
+        """It has a field of its own."""
+        return False
+
+    def user(self, words: str) -> Json:
+        """What the user says."""
+        return {"role": "user", "parts": [{"text": words}]}
+
+    def is_words(self, message: Json) -> bool:
+        """Whether a content is what the user said."""
+        return role_of(message) == "user"
+
+    def is_answer(self, message: Json) -> bool:
+        """Whether a content is the model's."""
+        return role_of(message) == "model"
+
+    def step(
+        self, branch: Branch, words: str, results: list[str], *, answered: bool = True
+    ) -> None:
+        """The model calls functions, and they answer in one content."""
+        names = []
+        for _ in results:
+            self.calls += 1
+            names.append(f"call_{self.calls}")
+        branch.history.append(self._assistant(branch, words, names))
+        if answered:
+            parts = [self._result(name, text) for name, text in zip(names, results, strict=True)]
+            branch.history.append({"role": "user", "parts": parts})
+
+    def late_result(self) -> Json:
+        """What the newest call is answered with, whenever that comes."""
+        return {"role": "user", "parts": [self._result(f"call_{self.calls}", "late")]}
+
+    def _result(self, name: str, text: str) -> Json:
+        return {
+            "functionResponse": {**self._id(name), "name": "read", "response": {"output": text}}
+        }
+
+    def _id(self, name: str) -> Json:
+        return {"id": name} if self.has_ids else {}
+
+    def _assistant(self, branch: Branch, words: str, calls: list[str]) -> Json:  # noqa: ARG002 - as the others
+        self.answers += 1
+        parts: list[Json] = [{"text": f"{words} {self.answers}"}]
+        parts += [
+            {"functionCall": {**self._id(name), "name": "read", "args": {}}} for name in calls
+        ]
+        if calls:
+            parts[1]["thoughtSignature"] = f"c2ln{self.answers}"
+        return {"role": "model", "parts": parts}
+
+    def shorten(self, branch: Branch, place: int) -> bool:
+        """The client clears old results itself; False where the content holds none."""
+        message = branch.history[place]
+        if role_of(message) != "tool":
+            return False
+        parts = [
+            {"functionResponse": {**part["functionResponse"], "response": {"output": "[cleared]"}}}
+            for part in message["parts"]
+        ]
+        if parts == message["parts"]:
+            return False
+        branch.history[place] = {**message, "parts": parts}
+        branch.is_bound = False
+        return True
+
+    def body(self, branch: Branch, marked: int | None = None) -> bytes:  # noqa: ARG002 - there are no markers
+        """Write a request; the model is not in it."""
+        body = {
+            "systemInstruction": {"parts": [{"text": branch.system}]},
+            "tools": [{"functionDeclarations": [{"name": name} for name in branch.tools]}],
+            "contents": branch.history,
+        }
+        return json.dumps(body, ensure_ascii=False).encode()
+
+
+@dataclass
+class ResponsesAgent(Agent):
+    """The same in the format of Responses: each call and each result is an item of its own.
+
+    Every third call is one of a custom tool. One that thinks sends its
+    reasoning and all ids back.
+    """
+
+    @property
+    def system_is_message(self) -> bool:
+        """It has a field of its own."""
+        return False
+
+    def is_words(self, message: Json) -> bool:
+        """Whether an item is what the user said."""
+        return message.get("role") == "user"
+
+    def is_answer(self, message: Json) -> bool:
+        """Whether an item is the model's."""
+        return role_of(message) == "assistant"
+
+    def answer(self, branch: Branch, words: str) -> None:
+        """The model answers in words."""
+        branch.history += self._said(words)
+
+    def step(
+        self, branch: Branch, words: str, results: list[str], *, answered: bool = True
+    ) -> None:
+        """The model calls tools, and they answer."""
+        branch.history += self._said(words)
+        outputs = []
+        for text in results:
+            self.calls += 1
+            branch.history.append(self._call(self.calls))
+            outputs.append(self._output(self.calls, text))
+        if answered:
+            branch.history += outputs
+
+    def late_result(self) -> Json:
+        """What the newest call is answered with, whenever that comes."""
+        return self._output(self.calls, "late")
+
+    def _said(self, words: str) -> list[Json]:
+        """What the model says, behind its reasoning."""
+        self.answers += 1
+        said: Json = {"role": "assistant", "content": f"{words} {self.answers}"}
+        if not self.thinks:
+            return [said]
+        reasoning: Json = {"type": "reasoning", "id": f"rs_{self.answers}", "summary": []}
+        reasoning["encrypted_content"] = "gAAA" * 20
+        return [reasoning, {"type": "message", "id": f"msg_{self.answers}", **said}]
+
+    def _call(self, number: int) -> Json:
+        own: Json = {"id": f"fc_{number}"} if self.thinks else {}
+        call = {**own, "call_id": f"call_{number}", "name": "read"}
+        if number % 3:
+            return {"type": "function_call", **call, "arguments": "{}"}
+        return {"type": "custom_tool_call", **call, "input": "x"}
+
+    def _output(self, number: int, text: str) -> Json:
+        kind = "function_call_output" if number % 3 else "custom_tool_call_output"
+        return {"type": kind, "call_id": f"call_{number}", "output": text}
+
+    def shorten(self, branch: Branch, place: int) -> bool:
+        """The client clears an old output itself; False where the item is none."""
+        message = branch.history[place]
+        if message.get("output", "[cleared]") == "[cleared]":
+            return False
+        branch.history[place] = {**message, "output": "[cleared]"}
+        return True
+
+    def body(self, branch: Branch, marked: int | None = None) -> bytes:  # noqa: ARG002 - its cache needs no markers
+        """Write a request."""
+        body = {
+            "model": branch.model,
+            "store": False,
+            "instructions": branch.system,
+            "tools": [{"type": "function", "name": name} for name in branch.tools],
+            "input": branch.history,
+        }
+        return json.dumps(body, ensure_ascii=False).encode()
+
+
 def _marked(message: Json) -> Json:
     marker = {"type": "ephemeral"}
     content = message["content"]
@@ -220,7 +412,7 @@ def _marked(message: Json) -> Json:
 
 def forms_of(body: bytes) -> list[str]:
     """The messages of a body as the provider's cache sees them: without markers, a lone text bare."""
-    return [_form(message) for message in json.loads(body)["messages"]]
+    return [_form(message) for message in history_of(json.loads(body))]
 
 
 def _form(message: Json) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,8 @@ __all__ = [
     "Round",
     "Story",
     "bodies",
+    "history_of",
+    "role_of",
     "stories",
 ]
 
@@ -274,9 +277,138 @@ def write_chat(story: Story) -> bytes:
     return _dump({"model": story.model or "gpt-5.6", "messages": messages, "stream": True}, story)
 
 
+def write_gemini(story: Story) -> bytes:
+    """Write a story as Google's SDK would, or a client of the REST API with snake_case keys."""
+    contents: list[Json] = []
+    number = itertools.count()
+    for place, round_ in enumerate(story.rounds):
+        parts: list[Json] = [{"text": round_.words}]
+        if place == 0 and story.has_unknown:
+            parts.append({"hologram": {"n": 1.50}})
+        contents.append({"role": "user", "parts": parts})
+        for exchange in round_.exchanges:
+            contents += _gemini_exchange(exchange, number, has_ids=story.has_markers)
+        if round_.answer is not None:
+            contents.append({"role": "model", "parts": [{"text": round_.answer}]})
+    body: Json = {"contents": contents, "generationConfig": {"maxOutputTokens": 64}}
+    if story.system is not None:
+        body["systemInstruction"] = {"parts": [{"text": story.system}]}
+    body["tools"] = [{"functionDeclarations": [{"name": name} for name in NAMES]}]
+    return _dump(_snake(body) if story.joins_words else body, story)
+
+
+def _gemini_exchange(exchange: Exchange, number: Iterator[int], *, has_ids: bool) -> list[Json]:
+    """One step: the first of its calls is signed, each result has its call's name, some have ids."""
+    signature = f"c2ln{next(number)}"
+    asked: list[Json] = [{"text": exchange.text}] if exchange.text else []
+    if exchange.thinking:
+        asked.insert(0, {"text": exchange.thinking, "thought": True, "thoughtSignature": signature})
+    results: list[Json] = []
+    is_first = True
+    for (name, arguments), result, failed in zip(
+        exchange.calls, exchange.results, exchange.failed, strict=True
+    ):
+        own = {"id": f"call_{next(number)}"} if has_ids else {}
+        call: Json = {"functionCall": {**own, "name": name, "args": _Raw(arguments)}}
+        asked.append({**call, "thoughtSignature": signature} if is_first else call)
+        is_first = False
+        response: Json = {
+            **own,
+            "name": name,
+            "response": {"error" if failed else "output": result},
+        }
+        if result is None:
+            response["response"] = {}
+            response["parts"] = [{"inlineData": {"mimeType": "image/png", "data": PIXEL}}]
+        results.append({"functionResponse": response})
+    return [{"role": "model", "parts": asked}, {"role": "user", "parts": results}]
+
+
+def _snake(value: Any) -> Any:
+    """The same with the other spelling of the format's keys; what is JSON text stays."""
+    if isinstance(value, list):
+        return [_snake(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", key): _snake(inner)
+        for key, inner in value.items()
+    }
+
+
+def write_responses(story: Story) -> bytes:
+    """Write a story as OpenAI's SDK would for Responses, with or without the ids of items."""
+    items: list[Json] = []
+    number = itertools.count()
+    for place, round_ in enumerate(story.rounds):
+        part: Json = {"type": "input_text", "text": round_.words}
+        if story.has_markers and place % 2 == 0:
+            part["prompt_cache_breakpoint"] = {"type": "ephemeral"}
+        content: Any = [part] if story.has_markers else round_.words
+        if place == 0 and story.has_unknown:
+            content = [part, {"type": "hologram", "n": 1.50}]
+        items.append({"role": "user", "content": content})
+        for step, exchange in enumerate(round_.exchanges):
+            thinks = exchange.thinking is not None and step % 3 < 2
+            has_ids = story.joins_words and exchange.thinking is not None
+            if thinks:
+                items.append(_reasoning_item(next(number), exchange.thinking))
+            if story.has_unknown and step == 1:
+                items.append({"type": "hologram_call", "id": "h_1", "data": {"n": 1.50}})
+            items += _responses_exchange(exchange, number, has_ids=has_ids)
+        if round_.answer is not None:
+            items += _responses_answer(round_.answer, next(number), has_ids=story.joins_words)
+    body: Json = {"model": story.model or "gpt-5.6", "store": False}
+    if story.system is not None:
+        body["instructions"] = story.system
+    body["tools"] = [{"type": "function", "name": name, "parameters": {}} for name in NAMES]
+    return _dump({**body, "input": items}, story)
+
+
+def _reasoning_item(number: int, words: str | None) -> Json:
+    summary = [{"type": "summary_text", "text": words}] if words else []
+    blob = f"gAAA{number}" * 9
+    return {
+        "type": "reasoning",
+        "id": f"rs_{number}",
+        "summary": summary,
+        "encrypted_content": blob,
+    }
+
+
+def _responses_exchange(exchange: Exchange, number: Iterator[int], *, has_ids: bool) -> list[Json]:
+    """Words, then all calls, then all outputs; every third call is one of a custom tool."""
+    said: list[Json] = []
+    if exchange.text:
+        said.append({"type": "message", "role": "assistant", "content": exchange.text})
+    results: list[Json] = []
+    for (name, arguments), result in zip(exchange.calls, exchange.results, strict=True):
+        place = next(number)
+        own = {"id": f"fc_{place}"} if has_ids else {}
+        call: Json = {"call_id": f"call_{place}", "name": name}
+        kind = "custom_tool_call" if place % 3 == 0 else "function_call"
+        given = {"input" if place % 3 == 0 else "arguments": arguments}
+        said.append({"type": kind, **own, **call, **given})
+        picture = {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"}
+        output: Any = [picture] if result is None else result
+        results.append({"type": f"{kind}_output", "call_id": f"call_{place}", "output": output})
+    return [*said, *results]
+
+
+def _responses_answer(words: str, number: int, *, has_ids: bool) -> list[Json]:
+    if not has_ids:
+        return [{"role": "assistant", "content": words}]
+    part = {"type": "output_text", "text": words, "annotations": []}
+    answer: Json = {"type": "message", "id": f"msg_{number}", "status": "completed"}
+    said: Json = {**answer, "role": "assistant", "content": [part], "phase": "final_answer"}
+    return [_reasoning_item(number, "done"), said]
+
+
 WRITERS: dict[str, Callable[[Story], bytes]] = {
     "anthropic": write_anthropic,
     "openai-chat": write_chat,
+    "openai-responses": write_responses,
+    "gemini": write_gemini,
 }
 """How each format writes a story."""
 
@@ -286,3 +418,21 @@ FORMATS = tuple(WRITERS)
 def bodies(format: str, *, model: str = "") -> st.SearchStrategy[bytes]:  # noqa: A002 - the word for it
     """Draw valid bodies of a format."""
     return stories(model=model).map(WRITERS[format])
+
+
+def history_of(body: Json) -> list[Any]:
+    """The messages of a decoded body of any format."""
+    field = next(key for key in ("messages", "contents", "input") if key in body)
+    found: list[Any] = body[field]
+    return found
+
+
+def role_of(message: Json) -> str:
+    """Who speaks in a message; what holds nothing but results is the tools'."""
+    if "role" not in message and "type" in message:
+        return "tool" if message["type"].endswith("_output") else "assistant"
+    parts = message.get("parts")
+    is_result = parts and all(
+        "functionResponse" in part or "function_response" in part for part in parts
+    )
+    return "tool" if is_result else str(message.get("role"))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from tests.laws.conversations import history_of
 from trimtab import CharTokenCounter, Outcome, Plan, Policy, Session
 from trimtab.session import Rewrite
 from trimtab.wire import Call
@@ -50,7 +51,7 @@ def trimtab(body: bytes, format: str, limit: int) -> Rewritten:  # noqa: A002 - 
 def tail_only(body: bytes, format: str, limit: int) -> Rewritten:  # noqa: A002, ARG001 - a rewriter's shape
     """A fault: keep the newest messages and ask nobody."""
     value = json.loads(body)
-    value["messages"] = value["messages"][-4:]
+    del history_of(value)[:-4]
     return Rewritten(json.dumps(value).encode(), Outcome("fits", limit, limit + 1, 0), Plan())
 
 

@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.laws.conversations import BINDING_MODELS, FORMATS, WRITERS, Story, bodies, stories
+from tests.laws.conversations import (
+    BINDING_MODELS,
+    FORMATS,
+    WRITERS,
+    Story,
+    bodies,
+    history_of,
+    role_of,
+    stories,
+)
 from tests.laws.rewriters import Rewriter, policy_for, tail_only, trimtab
 from trimtab import CharTokenCounter, Session
 from trimtab.wire import Call, check
@@ -30,16 +39,16 @@ def assert_accepted(body: bytes, format: str, limit: int, rewriter: Rewriter) ->
 
     assert check(rewritten.body, format) == ()
     assert "would break rule" not in rewritten.outcome.reason
-    if not _neighbours(json.loads(body)["messages"]):
+    if not _neighbours(history_of(json.loads(body))):
         # Some servers demand that roles alternate; what has no room for it gives it up last.
         has_room = rewritten.outcome.tokens_after + FILLER_TOKENS <= limit
         is_lost = not rewritten.outcome.fits
         if has_room or is_lost:
-            assert _neighbours(json.loads(rewritten.body)["messages"]) == set()
+            assert _neighbours(history_of(json.loads(rewritten.body))) == set()
 
 
 def _neighbours(messages: Sequence[Any]) -> set[str]:
-    roles = [m["role"] for m in messages if m["role"] not in ("system", "developer")]
+    roles = [role for m in messages if (role := role_of(m)) not in ("system", "developer")]
     return {role for role, behind in pairwise(roles) if role == behind != "tool"}
 
 
@@ -68,7 +77,7 @@ def test_the_law_fails_on_a_tail_that_parts_calls_from_results(format: str) -> N
 
 def _break(story: Story, format: str, place: int, kind: str) -> bytes:  # noqa: A002 - the word for it
     body = json.loads(WRITERS[format](story))
-    messages = body["messages"]
+    messages = history_of(body)
     place %= len(messages)
     if kind == "lose":
         del messages[place]
@@ -106,7 +115,7 @@ def test_what_is_broken_never_gets_worse(
     assert all(after.count(rule) <= before.count(rule) for rule in after)
 
 
-PAIRING = {"A2", "A3", "A4", "A7", "C1", "C2"}
+PAIRING = {"A2", "A3", "A4", "A7", "C1", "C2", "G2", "G3", "G5", "R1", "R2"}
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -23,7 +23,15 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from tests.laws.agents import Agent, Branch, forms_of, signatures_that_fit
+from tests.laws.agents import (
+    Agent,
+    Branch,
+    GeminiAgent,
+    ResponsesAgent,
+    forms_of,
+    signatures_that_fit,
+)
+from tests.laws.conversations import history_of
 from trimtab import (
     CharTokenCounter,
     Engine,
@@ -45,6 +53,10 @@ AGENTS: dict[str, Callable[[], Agent]] = {
     "anthropic thinking": lambda: Agent("anthropic", "claude-opus-4-6", thinks=True),
     "anthropic bound": lambda: Agent("anthropic", "claude-opus-5-5", thinks=True),
     "openai-chat": lambda: Agent("openai-chat", "gpt-5.2"),
+    "openai-responses": lambda: ResponsesAgent("openai-responses", "gpt-5.2"),
+    "openai-responses thinking": lambda: ResponsesAgent("openai-responses", "gpt-5.2", thinks=True),
+    "gemini": lambda: GeminiAgent("gemini", "gemini-3.1-pro"),
+    "gemini with ids": lambda: GeminiAgent("gemini", "gemini-3.1-pro", has_ids=True),
 }
 
 WORDS = st.sampled_from(["go on", "now the tests, please", "naïve 日本語", "no\n\nreally"])
@@ -152,9 +164,7 @@ class Conversation(RuleBasedStateMachine):
         """The user goes back and says something else."""
         branch = self.pick(line)
         starts = [
-            place
-            for place, message in enumerate(branch.history)
-            if message["role"] == "user" and isinstance(message["content"], str)
+            place for place, message in enumerate(branch.history) if self.agent.is_words(message)
         ]
         place = starts[-min(turns, len(starts))]
         del branch.history[place:]
@@ -169,7 +179,7 @@ class Conversation(RuleBasedStateMachine):
         place %= len(branch.history)
         if self.agent.shorten(branch, place):
             self.ever.add("client_edited")
-            if all(message["role"] != "assistant" for message in branch.history[place:]):
+            if not any(map(self.agent.is_answer, branch.history[place:])):
                 branch.sent = None  # another newest result is another way to go on: a fork
             self.agent.answer(branch, "cleared")
             branch.history.append(self.agent.user("go on"))
@@ -182,6 +192,7 @@ class Conversation(RuleBasedStateMachine):
         branch.is_bound = False
         if what == "model":
             others = {"claude-opus-4-5": "claude-sonnet-4-5", "gpt-5.2": "gpt-5.1"}
+            others["gemini-3.1-pro"] = "gemini-3.5-flash"
             branch.model = others.get(branch.model, self.agent.model)
         elif what == "tools":
             branch.tools = ("read", "run", "grep") if len(branch.tools) == 2 else ("read", "run")
@@ -189,7 +200,7 @@ class Conversation(RuleBasedStateMachine):
             branch.system = "Be quick." if branch.system == "Be careful." else "Be careful."
         # Lines that have messages in common are one conversation: each breaks the other's cache.
         self.ever |= {f"{what}_changed", "client_edited"}
-        if what == "system" and not self.agent.is_anthropic:
+        if what == "system" and self.agent.system_is_message:
             branch.sent = None  # it is a message there, so nothing before it is the same
         self.agent.answer(branch, "changed")
         branch.history.append(self.agent.user("go on"))
@@ -249,7 +260,8 @@ class Conversation(RuleBasedStateMachine):
         """Have a line rewritten, and look at what comes of it."""
         self.clock += 1
         body = self.agent.body(branch, marked)
-        rewrite: Rewrite = self.engine.rewrite(Call(body, now=self.clock), self.agent.format)
+        call = Call(body, model=branch.model, now=self.clock)
+        rewrite: Rewrite = self.engine.rewrite(call, self.agent.format)
         self.look_at(branch, body, rewrite)
         return rewrite
 
@@ -342,8 +354,9 @@ class Reordering(Forgetful):
         """The right plan, badly written every other time."""
         rewrite = self.sync.rewrite(call, format)
         value = json.loads(rewrite.body)
-        if len(value["messages"]) % 2 and rewrite.plan:
-            value["messages"] = [dict(sorted(message.items())) for message in value["messages"]]
+        history = history_of(value)
+        if len(history) % 2 and rewrite.plan:
+            history[:] = [dict(sorted(message.items())) for message in history]
         return replace(rewrite, body=json.dumps(value, ensure_ascii=False).encode())
 
 

@@ -50,7 +50,11 @@ def test_packed_files_are_unpacked_up_to_a_limit() -> None:
         load(packed, "x", unpacked_limit_bytes=len(BODY) - 1)
 
 
-KNOWN = "known kinds are claude-code, openai-chat-messages, request-bodies"
+KNOWN = (
+    "known kinds are claude-code, codex, pi, copilot-cli, gemini-cli, opencode, trae, tau2-bench, "
+    "tau-bench, swe-agent, mini-swe-agent, litellm-log, http-exchanges, openai-chat-messages, "
+    "request-bodies"
+)
 HINT = "hint: a request body as it was sent can always be read"
 
 REFUSED: list[tuple[bytes, type[RequestError], str]] = [

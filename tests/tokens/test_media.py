@@ -191,7 +191,7 @@ def test_an_image_of_no_known_size_is_taken_as_large(size: tuple[int, int]) -> N
     [
         (Media("document", pages=3), 3 * (33 * 47 + 3_000)),
         (Media("document", location="file-1"), 33 * 47 + 3_000),
-        (Media("document", data="A" * 200_000), 3 * (33 * 47 + 3_000)),  # 150,000 bytes
+        (Media("document", data="A" * 400_000), 3 * (33 * 47 + 3_000)),  # 300,000 bytes
         (Media("audio", data="A" * 32_000), 48),  # 24,000 bytes
         (Media("video", data="A" * 32_000), 48),
         (Media("audio", location="file-1"), 1),

@@ -139,7 +139,172 @@ CHAT: dict[str, Any] = {
     ],
 }
 
-RICH: dict[str, dict[str, Any]] = {"anthropic": ANTHROPIC, "openai-chat": CHAT}
+GEMINI: dict[str, Any] = {
+    "systemInstruction": {"parts": [{"text": "be brief"}]},
+    "tools": [
+        {
+            "functionDeclarations": [
+                {"name": "ls", "description": "list", "parameters": {"type": "OBJECT"}},
+                {"name": "look"},
+            ]
+        },
+        {"googleSearch": {}},
+    ],
+    "toolConfig": {"functionCallingConfig": {"mode": "AUTO"}},
+    "generationConfig": {"maxOutputTokens": 100, "responseSchema": {"type": "OBJECT"}},
+    "contents": [
+        {
+            "parts": [
+                {"text": "look", "partMetadata": {"n": 1}},
+                {"inlineData": {"mimeType": "image/png", "data": PIXEL}},
+                {"inline_data": {"mime_type": "application/pdf", "data": PDF}},
+                {
+                    "fileData": {"mimeType": "video/mp4", "fileUri": "https://x.test/a.mp4"},
+                    "videoMetadata": {"fps": 1},
+                },
+            ]
+        },
+        {
+            "role": "model",
+            "parts": [
+                {"text": "hm", "thought": True, "thoughtSignature": "c2ln"},
+                {"executableCode": {"language": "PYTHON", "code": "1"}},
+                {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}},
+                {"text": "let me look", "thoughtSignature": "c2lh"},
+                {
+                    "functionCall": {"name": "ls", "args": {"dir": "/", "n": 1.50}},
+                    "thoughtSignature": "c2li",
+                },
+                {"function_call": {"name": "ls"}},
+                {"functionCall": {"id": "c3", "name": "look", "args": {}}},
+                {"text": "", "thoughtSignature": "c2lj"},
+            ],
+        },
+        {
+            "role": "user",
+            "parts": [
+                {"functionResponse": {"name": "ls", "response": {"output": "a\nb"}}},
+                {"function_response": {"name": "ls", "response": {"error": "no", "code": 2}}},
+                {
+                    "functionResponse": {
+                        "id": "c3",
+                        "name": "look",
+                        "response": {},
+                        "parts": [{"inlineData": {"mimeType": "image/png", "data": PIXEL}}],
+                    }
+                },
+                {"text": "and now?"},
+            ],
+        },
+        {"role": "model", "parts": [{"text": "done"}]},
+        {"role": "user", "parts": [{"text": "thanks"}]},
+    ],
+}
+
+RESPONSES: dict[str, Any] = {
+    "model": "gpt-5.6",
+    "store": False,
+    "include": ["reasoning.encrypted_content"],
+    "max_output_tokens": 100,
+    "instructions": "be brief",
+    "text": {"format": {"type": "json_schema", "name": "a", "schema": {"type": "object"}}},
+    "tools": [
+        {"type": "function", "name": "ls", "description": "list", "parameters": {"type": "object"}},
+        {"type": "custom", "name": "patch"},
+        {"type": "web_search"},
+    ],
+    "input": [
+        {"role": "developer", "content": [{"type": "input_text", "text": "and kind"}]},
+        {"role": "user", "content": "hello"},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [
+                {
+                    "type": "input_text",
+                    "text": "look",
+                    "prompt_cache_breakpoint": {"mode": "explicit"},
+                },
+                {
+                    "type": "input_image",
+                    "image_url": f"data:image/png;base64,{PIXEL}",
+                    "detail": "low",
+                },
+                {"type": "input_image", "image_url": "https://x.test/a.png"},
+                {
+                    "type": "input_file",
+                    "filename": "a.pdf",
+                    "file_data": f"data:application/pdf;base64,{PDF}",
+                },
+                {"type": "input_file", "file_id": "file-1"},
+            ],
+        },
+        {
+            "type": "reasoning",
+            "id": "rs_1",
+            "summary": [{"type": "summary_text", "text": "hm"}],
+            "encrypted_content": "b3BhcXVl",
+        },
+        {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"query": "q"}},
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "status": "completed",
+            "phase": "commentary",
+            "content": [
+                {"type": "output_text", "text": "let me look", "annotations": []},
+                {"type": "refusal", "refusal": "not all"},
+            ],
+        },
+        {
+            "type": "function_call",
+            "id": "fc_1",
+            "call_id": "call_1",
+            "name": "ls",
+            "arguments": '{"dir":"/"}',
+        },
+        {
+            "type": "custom_tool_call",
+            "id": "ctc_1",
+            "call_id": "call_2",
+            "name": "patch",
+            "input": "+a",
+        },
+        {
+            "type": "shell_call",
+            "id": "sh_1",
+            "call_id": "call_3",
+            "action": {"commands": ["ls"], "n": 1.50},
+        },
+        {"type": "function_call_output", "call_id": "call_1", "output": "a\nb"},
+        {
+            "type": "custom_tool_call_output",
+            "call_id": "call_2",
+            "output": [
+                {"type": "input_text", "text": "see"},
+                {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}"},
+            ],
+        },
+        {
+            "type": "shell_call_output",
+            "call_id": "call_3",
+            "output": [
+                {"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}},
+            ],
+        },
+        {"type": "compaction", "encrypted_content": "b3BhcXVl"},
+        {"role": "assistant", "content": "done"},
+        {"role": "user", "content": "thanks"},
+    ],
+}
+
+RICH: dict[str, dict[str, Any]] = {
+    "anthropic": ANTHROPIC,
+    "openai-chat": CHAT,
+    "openai-responses": RESPONSES,
+    "gemini": GEMINI,
+}
 
 
 def dumped(body: dict[str, Any]) -> bytes:
@@ -149,13 +314,15 @@ def dumped(body: dict[str, Any]) -> bytes:
 
 _HOLE = "@@hole@@"
 
+_HISTORIES = ("messages", "contents", "input")
+
 
 def mutated(body: dict[str, Any], *, only_messages: bool = False) -> st.SearchStrategy[bytes]:
     """The body with any JSON value in place of one of its nodes, or with one key left out."""
     paths = [
         path
         for path in _paths(body, ())
-        if path and (not only_messages or (path[0] == "messages" and len(path) > 1))
+        if path and (not only_messages or (path[0] in _HISTORIES and len(path) > 1))
     ]
     return st.tuples(st.sampled_from(paths), st.one_of(st.none(), values(is_lenient=True))).map(
         lambda drawn: _with_hole(body, *drawn)

@@ -57,7 +57,7 @@ Request: TypeAlias = Annotated[
     ),
 ]
 WireFormat: TypeAlias = Annotated[
-    Literal["anthropic", "openai-chat"] | None,
+    Literal["anthropic", "openai-chat", "openai-responses", "gemini"] | None,
     Parameter(name="--format", help="Wire format. Default: told from the content."),
 ]
 AsJson: TypeAlias = Annotated[

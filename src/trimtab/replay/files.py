@@ -12,7 +12,23 @@ from typing import TYPE_CHECKING
 
 from trimtab.errors import MalformedBodyError, RequestError, UnknownFormatError
 from trimtab.replay.json_lines import lines
-from trimtab.replay.readers import chat_messages, claude_code, request_bodies
+from trimtab.replay.readers import (
+    cassettes,
+    chat_messages,
+    claude_code,
+    codex,
+    copilot_cli,
+    gemini_cli,
+    litellm_log,
+    mini_swe,
+    opencode,
+    pi,
+    request_bodies,
+    swe_agent,
+    tau2,
+    tau_bench,
+    trae,
+)
 from trimtab.wire.json_spans import load as load_json
 
 if TYPE_CHECKING:
@@ -20,7 +36,23 @@ if TYPE_CHECKING:
 
 __all__ = ["READERS", "load"]
 
-READERS: tuple[Reader, ...] = (claude_code, chat_messages, request_bodies)
+READERS: tuple[Reader, ...] = (
+    claude_code,
+    codex,
+    pi,
+    copilot_cli,
+    gemini_cli,
+    opencode,
+    trae,
+    tau2,
+    tau_bench,
+    swe_agent,
+    mini_swe,
+    litellm_log,
+    cassettes,
+    chat_messages,
+    request_bodies,
+)
 """Those with the most particular marks first; the first that knows a file reads it."""
 
 # Larger than any session store known, small enough to be held in memory.

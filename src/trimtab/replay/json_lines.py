@@ -8,7 +8,9 @@ member by member, and a member that does not fit counts as absent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
+import json
+import re
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -19,7 +21,22 @@ from trimtab.wire.json_spans import array_spans, load, object_spans
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["ABSENT", "Bytes", "Line", "Shape", "begins", "elements", "lines", "numbered", "trimmed"]
+__all__ = [
+    "ABSENT",
+    "Bytes",
+    "Line",
+    "Shape",
+    "begins",
+    "documents",
+    "elements",
+    "elements_or_none",
+    "lines",
+    "mentions",
+    "numbered",
+    "string",
+    "trimmed",
+    "value",
+]
 
 Bytes: TypeAlias = bytes | memoryview
 """JSON text: a whole, or a view of one."""
@@ -28,6 +45,8 @@ ABSENT = Raw()
 """Stands where a member is missing, for members that a shape takes as they are."""
 
 _WHITESPACE = b" \t\r\n"
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SCANNER = json.JSONDecoder()
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _elements = msgspec.json.Decoder(list[Raw])
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -112,7 +131,7 @@ class Shape(Generic[_Struct]):
                 continue
             try:
                 values[field.name] = msgspec.convert(load(text[start:stop]), field.type)
-            except msgspec.ValidationError:
+            except (msgspec.ValidationError, UnicodeEncodeError):  # the latter: a key is no UTF-8
                 continue
         return self._struct(**values)
 
@@ -133,6 +152,72 @@ def elements(text: Bytes) -> list[Raw]:
     except _REFUSALS:
         whole = bytes(text)
         return [Raw(whole[start:stop]) for start, stop in array_spans(whole)]
+
+
+def elements_or_none(text: Bytes) -> list[Raw] | None:
+    """Split a list; None where the text is none."""
+    if not begins(text, b"["):
+        return None
+    try:
+        return elements(text)
+    except MalformedBodyError:
+        return None
+
+
+def mentions(data: bytes, *keys: bytes) -> bool:
+    """Say whether all of some keys stand anywhere in a file: far quicker than reading it."""
+    return all(b'"%b"' % key in data for key in keys)
+
+
+def documents(data: bytes) -> tuple[list[Any], bool]:
+    """Decode JSON values that stand behind each other.
+
+    Args:
+        data: The whole file.
+
+    Returns:
+        The values, and whether anything was skipped: what is cut off or no JSON.
+    """
+    try:
+        return [load(data)], False
+    except MalformedBodyError:
+        pass
+    text = data.decode("utf-8", "replace")
+    values: list[Any] = []
+    start = _after_space(text, 0)
+    is_cut = False
+    while start < len(text):
+        try:
+            found, start = _SCANNER.raw_decode(text, start)
+            values.append(found)
+        except (ValueError, RecursionError):
+            is_cut = True
+            start = text.find("\n", start)
+            if start < 0:
+                break
+        start = _after_space(text, start)
+    return values, is_cut
+
+
+def _after_space(text: str, start: int) -> int:
+    match = _SPACE.match(text, start)
+    return match.end() if match else start
+
+
+def value(text: Bytes) -> Any:  # noqa: ANN401 - JSON is whatever it is
+    """Decode a member; one that is absent or cannot be read is None."""
+    if not len(text):
+        return None
+    try:
+        return load(bytes(text))
+    except MalformedBodyError:
+        return None
+
+
+def string(text: Bytes) -> str:
+    """Decode a member that should be a string; anything else is empty."""
+    decoded = value(text) if begins(text, b'"') else ""
+    return decoded if isinstance(decoded, str) else ""
 
 
 def numbered(numbers: Sequence[int]) -> str:

@@ -61,6 +61,8 @@ def _are_sound(messages: Sequence[Message], constraints: Constraints) -> bool:
             if len(answered) != len(message.result_ids) or not answered <= awaited:
                 return False
             awaited -= answered
+            if awaited and constraints.results_share_message:
+                return False
             if message.has_own_words and (awaited or _has_late_result(message)):
                 return False
             continue
@@ -84,6 +86,7 @@ def _mend(messages: Sequence[Message], constraints: Constraints) -> Iterator[Edi
     for calls, end in _runs(messages, constraints):
         zone = _zone_end(messages, end)
         put_in: list[ToolResult] = []
+        in_place: list[_Answer] = []
         for call_id in calls:
             # Behind the next call of the same id, a result answers that one.
             until = next((place for place in openers[call_id] if place >= end), len(messages))
@@ -91,13 +94,22 @@ def _mend(messages: Sequence[Message], constraints: Constraints) -> Iterator[Edi
             if answer is None:
                 put_in.append(ToolResult(call_id, (Text(NO_RESULT),), is_error=True))
             elif _is_in_place(messages, answer, zone) or not constraints.results_must_follow:
-                used.add((answer.message, answer.part))
+                in_place.append(answer)
             else:
                 put_in.append(answer.result)
+        if constraints.results_share_message and (put_in or len({a.message for a in in_place}) > 1):
+            put_in = _in_order(calls, [*put_in, *(answer.result for answer in in_place)])
+        else:
+            used.update((answer.message, answer.part) for answer in in_place)
         if put_in:
             made = Message("tool", put_in, origin="repair")
             yield Fold((), end, made, "a call without its result behind it")
     yield from _drop_strays(messages, used)
+
+
+def _in_order(calls: Sequence[str], results: Sequence[ToolResult]) -> list[ToolResult]:
+    """Results in the order of their calls."""
+    return sorted(results, key=lambda result: calls.index(result.call_id))
 
 
 def _first_unused(

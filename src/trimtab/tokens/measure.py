@@ -86,7 +86,7 @@ class Measure:
                 return max(self.text(part.text), _blob_tokens(len(part.opaque)))
             case ToolCall():
                 words = self.text(part.name) + self.text(part.arguments)
-                return self._overhead.call + words
+                return self._overhead.call + words + _blob_tokens(len(part.opaque))
             case ToolResult():
                 failed = self.text(_FAILED) if part.is_error else 0
                 words = sum(self.part(block) for block in part.content)

@@ -190,8 +190,8 @@ _UNKNOWN_SIZE = (1568, 1568)
 _TOKENS_PER_PAGE = 3_000
 """Words of a dense page, beside its picture. Anthropic's PDF guide gives 1,500 to 3,000."""
 
-_BYTES_PER_PAGE = 50_000
-"""Of a PDF whose pages cannot be counted."""
+_BYTES_PER_PAGE = 100_000
+"""Of a PDF whose pages cannot be counted. A paper with figures has about 80,000."""
 
 _TOKENS_PER_AUDIO_KILOBYTE = 2
 """32 tokens a second (Google) at 16 kB a second of compressed sound."""

@@ -12,28 +12,42 @@ reaches the neutral code as :class:`~trimtab.constraints.Constraints`, and
 :meth:`~trimtab.wire.format.Format.complete` has the last word on a plan.
 """
 
+from trimtab.wire.answers import Answer, stream_answer, write_answer, write_error
 from trimtab.wire.building import build
 from trimtab.wire.checking import check
+from trimtab.wire.encodings import BodyTooLargeError, UnknownEncodingError, undo_encoding
 from trimtab.wire.format import Format
 from trimtab.wire.formats import FORMATS, format_named
+from trimtab.wire.provider_errors import classify_error
 from trimtab.wire.reading import read
 from trimtab.wire.request import Call, Request
 from trimtab.wire.rules import Problem, Rule
-from trimtab.wire.usages import usage_from
+from trimtab.wire.streams import StreamReader
+from trimtab.wire.usages import usage_from, usage_of
 from trimtab.wire.writing import view_pieces, write
 
 __all__ = [
     "FORMATS",
+    "Answer",
+    "BodyTooLargeError",
     "Call",
     "Format",
     "Problem",
     "Request",
     "Rule",
+    "StreamReader",
+    "UnknownEncodingError",
     "build",
     "check",
+    "classify_error",
     "format_named",
     "read",
+    "stream_answer",
+    "undo_encoding",
     "usage_from",
+    "usage_of",
     "view_pieces",
     "write",
+    "write_answer",
+    "write_error",
 ]

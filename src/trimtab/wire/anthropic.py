@@ -34,7 +34,12 @@ from trimtab.messages import (
 from trimtab.plan import Forbidden, Plan
 from trimtab.wire.anthropic_rules import RULES, check_messages
 from trimtab.wire.claude_models import claude_model
-from trimtab.wire.claude_thinking import ask_to_drop, complete_thinking, follow_system_messages
+from trimtab.wire.claude_thinking import (
+    BINDING_BETA,
+    ask_to_drop,
+    complete_thinking,
+    follow_system_messages,
+)
 from trimtab.wire.format import (
     Format,
     Outline,
@@ -135,6 +140,7 @@ class Anthropic(Format):
     name = "anthropic"
     history_field = "messages"
     marker_keys = ("cache_control",)
+    caches_at_markers = True
     envelope_fields = (
         "model",
         "system",
@@ -290,6 +296,16 @@ class Anthropic(Format):
             return plan
         plan = follow_system_messages(plan, request)
         return complete_thinking(request, plan, headers_settable=headers_settable)
+
+    def needed_headers(self, members: Mapping[str, bytes]) -> Sequence[tuple[str, str, str]]:
+        if "block_binding" not in _thinking(members):
+            return ()
+        return [("anthropic-beta", BINDING_BETA, "block_binding: Extra inputs are not permitted")]
+
+    def drops_unfit(self, members: Mapping[str, bytes]) -> bool:
+        binding = _thinking(members).get("block_binding")
+        behaviour = binding.get("prefix_mismatch_behavior") if isinstance(binding, dict) else None
+        return bool(behaviour == "drop_block")
 
     def soften(self, request: Request, plan: Plan, *, headers_settable: bool) -> Plan | Forbidden:
         if plan.envelope:
@@ -540,6 +556,11 @@ def _left_to_client(members: Mapping[str, bytes]) -> frozenset[Concern]:
     return frozenset(concerns)
 
 
+def _thinking(members: Mapping[str, bytes]) -> Json:
+    value = load(members.get("thinking", b"null"))
+    return value if isinstance(value, dict) else {}
+
+
 _BILLING = b"x-anthropic-billing-header:"
 """What a client's block begins with that is another one in each request, and that is not cached."""
 
@@ -644,7 +665,7 @@ def _encode_part(part: Part) -> Json | None:
 def _encode_thinking(part: Thinking) -> Json | None:
     if part.is_redacted:
         return {"type": "redacted_thinking", "data": part.opaque}
-    if not part.opaque:
+    if not part.opaque or part.opaque.startswith("{"):  # an item of Responses is no signature
         return None  # without its signature a thinking block is refused (A14)
     return {"type": "thinking", "thinking": part.text, "signature": part.opaque}
 

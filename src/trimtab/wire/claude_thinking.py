@@ -18,9 +18,9 @@ from trimtab.plan import Drop, Edit, EnvelopeEdit, Fold, Forbidden, Plan, Ref, S
 from trimtab.wire.json_spans import load
 from trimtab.wire.request import Request
 
-__all__ = ["ask_to_drop", "complete_thinking", "follow_system_messages"]
+__all__ = ["BINDING_BETA", "ask_to_drop", "complete_thinking", "follow_system_messages"]
 
-_BINDING_BETA = "thinking-binding-controls-2026-08-01"
+BINDING_BETA = "thinking-binding-controls-2026-08-01"
 """Beta that permits ``thinking.block_binding``."""
 
 _ANSWER = "Understood."
@@ -137,14 +137,14 @@ def ask_to_drop(request: Request, plan: Plan, *, headers_settable: bool) -> Plan
     if not headers_settable:
         return Forbidden(
             "thinking in the open tool loop is bound to what would be edited, "
-            f"and the header that lets the provider drop it ({_BINDING_BETA}) cannot be set"
+            f"and the header that lets the provider drop it ({BINDING_BETA}) cannot be set"
         )
     edit = EnvelopeEdit(
         ("thinking", "block_binding", "prefix_mismatch_behavior"),
         '"drop_block"',
         "the provider drops thinking that is bound to what was edited",
         header="anthropic-beta",
-        header_value=_BINDING_BETA,
+        header_value=BINDING_BETA,
     )
     return replace(plan, envelope=(*plan.envelope, edit))
 

@@ -97,12 +97,16 @@ class Format(ABC):
         envelope_fields: Other top-level keys that :meth:`surface`,
             :meth:`constraints` or :meth:`recognises` look at.
         marker_keys: Keys of cache markers in blocks and tools.
+        history_may_be_text: Whether a bare string may stand in place of the list of messages.
+        caches_at_markers: Whether the provider caches a prefix only where a marker says so.
     """
 
     name: ClassVar[str]
     history_field: ClassVar[str]
     envelope_fields: ClassVar[tuple[str, ...]]
     marker_keys: ClassVar[tuple[str, ...]]
+    history_may_be_text: ClassVar[bool] = False
+    caches_at_markers: ClassVar[bool] = False
     _quoted_marker_keys: ClassVar[tuple[bytes, ...]]
 
     def __init_subclass__(cls) -> None:
@@ -132,6 +136,20 @@ class Format(ABC):
     @abstractmethod
     def parts(self, message: bytes) -> tuple[Part, ...]:
         """Decode a message. What is not understood becomes :class:`Opaque`; nothing raises."""
+
+    def context_start(self, body: bytes, spans: Sequence[Span], start: int) -> int:  # noqa: ARG002 - for formats with an id in each message
+        """Say where :meth:`outlines` must begin so that a message's outline comes out right.
+
+        Args:
+            body: The whole body.
+            spans: Where each message lies in it.
+            start: Place of the message.
+        """
+        return start
+
+    def linked(self, parts: tuple[Part, ...], outline: Outline) -> tuple[Part, ...]:  # noqa: ARG002 - the same
+        """Give the parts of a message the ids that only its neighbours tell."""
+        return parts
 
     @abstractmethod
     def surface(self, members: Mapping[str, bytes]) -> Surface:
@@ -208,6 +226,22 @@ class Format(ABC):
             plan: The neutral plan.
             headers_settable: Whether a header can be sent along.
         """
+
+    def needed_headers(
+        self,
+        members: Mapping[str, bytes],  # noqa: ARG002 - for formats that need none
+    ) -> Sequence[tuple[str, str, str]]:
+        """Say which headers the parameters of a request need.
+
+        Returns:
+            For each: its name in lower case, what must be in it, and what the
+            provider says where it is not.
+        """
+        return ()
+
+    def drops_unfit(self, members: Mapping[str, bytes]) -> bool:  # noqa: ARG002 - the same
+        """Whether the provider is asked to drop signed reasoning that does not fit."""
+        return False
 
     def soften(self, request: Request, plan: Plan, *, headers_settable: bool) -> Plan | Forbidden:  # noqa: ARG002 - for formats that sign nothing
         """Say what may still be sent where the provider refused signed reasoning behind edits.

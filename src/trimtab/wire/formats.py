@@ -5,11 +5,13 @@ from __future__ import annotations
 from trimtab.errors import UnknownFormatError
 from trimtab.wire.anthropic import Anthropic
 from trimtab.wire.format import Format
+from trimtab.wire.gemini import Gemini
 from trimtab.wire.openai_chat import OpenAIChat
+from trimtab.wire.openai_responses import OpenAIResponses
 
 __all__ = ["FORMATS", "format_named"]
 
-FORMATS: tuple[Format, ...] = (Anthropic(), OpenAIChat())
+FORMATS: tuple[Format, ...] = (Anthropic(), OpenAIChat(), OpenAIResponses(), Gemini())
 """In the order in which they are asked whether a body is theirs."""
 
 

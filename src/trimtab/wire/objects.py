@@ -13,6 +13,7 @@ from trimtab.wire.claude_models import claude_model
 __all__ = ["encode_object", "tell_format"]
 
 _CHAT_ROLES = frozenset(("tool", "developer", "function"))
+_ITEM_TYPES = frozenset(("message", "reasoning", "function_call", "function_call_output"))
 
 
 def encode_object(value: object, what: str) -> bytes:
@@ -55,8 +56,12 @@ def tell_format(model: str, fields: Mapping[str, Any], messages: Sequence[Any]) 
     """
     if "system" in fields:
         return "anthropic"
+    if "instructions" in fields:
+        return "openai-responses"
     for message in messages:
         get = message.get if isinstance(message, Mapping) else _getter(message)
+        if get("call_id") is not None or get("type") in _ITEM_TYPES:
+            return "openai-responses"
         if get("role") in _CHAT_ROLES or get("tool_calls") is not None:
             return "openai-chat"
     return "openai-chat" if claude_model(model) is None else "anthropic"

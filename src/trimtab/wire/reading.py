@@ -112,9 +112,13 @@ def _read_slowly(body: bytes, wire_format: Format) -> Request:
     if field not in spans:
         raise UnknownFormatError(f"JSON, but no {wire_format.name} request: it has no {field!r}")
     start, stop = spans[field]
-    if body[start : start + 1] != b"[":
+    inner: list[Span]
+    if body[start : start + 1] == b'"' and wire_format.history_may_be_text:
+        inner = [(start, stop)]  # the string is the one message
+    elif body[start : start + 1] != b"[":
         raise MalformedBodyError(f"{field!r} is not a list", offset=start)
-    inner: list[Span] = [(start + low, start + high) for low, high in array_spans(body[start:stop])]
+    else:
+        inner = [(start + low, start + high) for low, high in array_spans(body[start:stop])]
     members = {
         name: body[slice(*spans[name])] for name in wire_format.envelope_fields if name in spans
     }

@@ -80,7 +80,7 @@ class Request:
         return self.messages_from(place, place + 1)[0]
 
     def messages_from(self, start: int, stop: int | None = None) -> tuple[Message, ...]:
-        """The messages from a place on; only their own bytes are looked at.
+        """The messages from a place on; only what they and their format need is looked at.
 
         Args:
             start: Place of the first.
@@ -88,26 +88,27 @@ class Request:
         """
         if "messages" in self.__dict__:
             return self.messages[start:stop]
-        spans = self.spans[start:stop]
-        if not spans:
+        if not self.spans[start:stop]:
             return ()
+        first = self.format.context_start(self.body, self.spans, start)
+        spans = self.spans[first:stop]
         low, high = spans[0][0], spans[-1][1]
         part = b"[" + self.body[low:high] + b"]"
-        moved = [(first - low + 1, last - low + 1) for first, last in spans]
-        outlines = self.format.outlines(part, (0, len(part)), moved)
+        moved = [(begin - low + 1, end - low + 1) for begin, end in spans]
+        outlines = self.format.outlines(part, (0, len(part)), moved)[start - first :]
         return tuple(self._message(start + at, outline) for at, outline in enumerate(outlines))
 
     def _message(self, place: int, outline: Outline) -> Message:
         return Message.deferred(
             outline.role,
-            partial(self._parts, place),
+            partial(self._parts, place, outline),
             call_ids=outline.call_ids,
             result_ids=outline.result_ids,
             has_own_words=outline.has_own_words,
         )
 
-    def _parts(self, place: int) -> tuple[Part, ...]:
-        return self.format.parts(self.message_bytes(place))
+    def _parts(self, place: int, outline: Outline) -> tuple[Part, ...]:
+        return self.format.linked(self.format.parts(self.message_bytes(place)), outline)
 
     @cached_property
     def surface(self) -> Surface:

@@ -12,62 +12,28 @@ of the calls.
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import accumulate
-from typing import TYPE_CHECKING
-
 import msgspec
-from msgspec import Raw
 
 from trimtab.errors import MalformedBodyError, RequestError
-from trimtab.replay.json_lines import (
-    ABSENT,
-    Bytes,
-    Shape,
-    begins,
-    elements,
-    lines,
-    numbered,
-    trimmed,
-)
-from trimtab.replay.recording import RecordedRequest, Recording
-from trimtab.wire.json_spans import dump
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from trimtab.replay.answers import Answer
+from trimtab.replay.chats import CHAT_MESSAGE, chat_requests
+from trimtab.replay.json_lines import Bytes, Shape, begins, elements, lines, numbered, trimmed
+from trimtab.replay.recording import Recording
 
 __all__ = ["KIND", "read", "recognises"]
 
 KIND = "openai-chat-messages"
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
-_UNRECORDED = frozenset({"model", "tools"})
 
 # Blocks that only Anthropic has: a list with one of them is no chat list.
 _FOREIGN_BLOCKS = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking"})
-
-
-class _Named(msgspec.Struct):
-    name: str | None = None
-
-
-class _Call(msgspec.Struct):
-    function: _Named | None = None
-    custom: _Named | None = None
-
-
-class _Message(msgspec.Struct):
-    role: str | None = None
-    content: Raw = ABSENT
-    tool_calls: list[_Call] | None = None
-    function_call: _Named | None = None
 
 
 class _Block(msgspec.Struct):
     type: str | None = None
 
 
-_MESSAGE = Shape(_Message)
 _BLOCK = Shape(_Block)
 
 
@@ -90,7 +56,7 @@ def read(data: bytes, name: str) -> list[Recording]:
     if split is None:
         raise RequestError(f"`{name}` is no list of chat messages")
     texts, broken = split
-    messages = [_MESSAGE.read(text) for text in texts]
+    messages = [CHAT_MESSAGE.read(text) for text in texts]
     asked = [place for place, message in enumerate(messages) if message.role == "assistant"]
     if messages[-1].role != "assistant":
         asked.append(len(messages))
@@ -99,7 +65,8 @@ def read(data: bytes, name: str) -> list[Recording]:
     if not asked:
         raise RequestError(f"`{name}` is a list of messages in which nobody asks anything")
     note = f"skipped lines that are cut off or no JSON objects: {numbered(broken)}"
-    requests = _requests(texts, asked, _head(messages))
+    tools = dict.fromkeys(name for message in messages for name in message.called)
+    requests = chat_requests(texts, [(count, Answer()) for count in asked], tools=tools)
     return [Recording(KIND, name, requests, (note,) if broken else ())]
 
 
@@ -119,7 +86,7 @@ def _split(data: bytes) -> tuple[list[Bytes], list[int]] | None:
     for number, text in lines(data):
         if _is_message(text):
             texts.append(text)
-        elif texts and _MESSAGE.read_or_none(text) is None:
+        elif texts and CHAT_MESSAGE.read_or_none(text) is None:
             broken.append(number)
         else:
             return None
@@ -127,51 +94,10 @@ def _split(data: bytes) -> tuple[list[Bytes], list[int]] | None:
 
 
 def _is_message(text: Bytes) -> bool:
-    message = _MESSAGE.read_or_none(text)
+    message = CHAT_MESSAGE.read_or_none(text)
     if message is None or message.role not in _ROLES:
         return False
     if not begins(message.content, b"["):
         return True
     blocks = [_BLOCK.read_or_none(block) for block in elements(message.content)]
     return not any(block is not None and block.type in _FOREIGN_BLOCKS for block in blocks)
-
-
-def _called(messages: Sequence[_Message]) -> list[str]:
-    """Name the tools that are called, each once, in order."""
-    names: dict[str, None] = {}
-    for message in messages:
-        calls = [call.function or call.custom for call in message.tool_calls or ()]
-        for called in (*calls, message.function_call):
-            if called is not None and called.name:
-                names[called.name] = None
-    return list(names)
-
-
-def _head(messages: Sequence[_Message]) -> bytes:
-    """Write a body up to its first message."""
-    stubs = [
-        {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
-        for name in _called(messages)
-    ]
-    members = {"model": "unknown"}
-    envelope = dump({**members, "tools": stubs} if stubs else members)
-    return envelope.removesuffix(b"}") + b',"messages":['
-
-
-def _requests(texts: Sequence[Bytes], counts: Sequence[int], head: bytes) -> list[RecordedRequest]:
-    """Make a request of each beginning of the list."""
-    sizes = list(accumulate((len(text) + 1 for text in texts), initial=len(head)))
-    return [
-        RecordedRequest(
-            format="openai-chat",
-            build=partial(_body, head, texts, count),
-            size_bytes=sizes[count] + 1,
-            message_count=count,
-            unrecorded=_UNRECORDED,
-        )
-        for count in counts
-    ]
-
-
-def _body(head: bytes, texts: Sequence[Bytes], count: int) -> bytes:
-    return b"".join((head, b",".join(texts[:count]), b"]}"))

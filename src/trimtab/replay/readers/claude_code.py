@@ -43,7 +43,16 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from trimtab.errors import MalformedBodyError, RequestError
-from trimtab.replay.json_lines import ABSENT, Bytes, Shape, begins, elements, lines, numbered
+from trimtab.replay.json_lines import (
+    ABSENT,
+    Bytes,
+    Shape,
+    begins,
+    elements,
+    lines,
+    mentions,
+    numbered,
+)
 from trimtab.replay.recording import RecordedRequest, Recording
 from trimtab.usage import Usage
 from trimtab.wire.json_spans import dump, load
@@ -172,6 +181,8 @@ class _Block(NamedTuple):
 
 def recognises(data: bytes) -> bool:
     """Say whether it is a log of Claude Code: the first line of a conversation decides."""
+    if not mentions(data, b"message"):
+        return False
     for _, text in islice(lines(data), _LINES_LOOKED_AT):
         line = _LINE.read_or_none(text)
         if line is not None and line.type in {"user", "assistant"}:
@@ -562,7 +573,7 @@ def _larger(known: Usage | None, tokens: _Tokens | None) -> Usage | None:
             cache_write=tokens.cache_creation_input_tokens or 0,
             output=output,
         )
-    return replace(known, output=max(known.output, output))
+    return known if output <= known.output else replace(known, output=output)
 
 
 # ----------------------------------------------------------------------- requests

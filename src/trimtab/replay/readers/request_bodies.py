@@ -46,6 +46,8 @@ class _Members(msgspec.Struct):
     messages: Raw = ABSENT
     contents: Raw = ABSENT
     input: Raw = ABSENT
+    info: Raw = ABSENT
+    response: Raw = ABSENT
 
 
 class _Message(msgspec.Struct):
@@ -107,13 +109,18 @@ def _texts(data: bytes) -> Iterator[Line]:
 def _body(text: memoryview) -> _Body | None:
     """Read what tells of a body; None where the text is none."""
     members = _MEMBERS.read_or_none(text)
-    if members is None:
+    if members is None or _is_more(members):
         return None
     count = _message_count(members)
     if count is None:
         return None
     model = load(bytes(members.model)) if members.model != ABSENT else ""
     return _Body(text, model if isinstance(model, str) else "", count)
+
+
+def _is_more(members: _Members) -> bool:
+    """Whether it is a log that holds a request or a history beside other things."""
+    return begins(members.info, b"{") or begins(members.response, b"{")
 
 
 def _message_count(members: _Members) -> int | None:

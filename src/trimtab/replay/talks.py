@@ -1,0 +1,187 @@
+"""A conversation in an agent's own words, as neutral messages.
+
+For logs that do not hold the bytes that were sent. The format writes a body
+(:func:`trimtab.wire.build`) when somebody asks for it; until then a request
+holds no more than the list of messages and how many of them were sent.
+
+A call is answered before anything else is said, as every provider demands;
+what a log does not show gets a stand-in that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from trimtab.messages import Message, Part, Role, Surface, Text, Thinking, Tool, ToolResult
+from trimtab.replay.answers import INTERRUPTED, NO_CALL, NO_RESULT, Answer, Notes
+from trimtab.replay.recording import RecordedRequest
+from trimtab.wire import build
+
+__all__ = ["Talk", "words"]
+
+_STAND_IN = "[The recording does not hold this message.]"
+_NO_MESSAGE = "messages that are not in the log, for which a text stands in"
+
+_MAX_TOKENS = 32_000
+
+
+class _Said(NamedTuple):
+    """A message, and the format of the provider whose reasoning is in it."""
+
+    message: Message
+    wire_format: str
+
+
+class Talk:
+    """A conversation in an agent's own words.
+
+    Attributes:
+        notes: What had to be guessed.
+        tools: Names of the tools, in the order in which they were met.
+        system: What the model is told beforehand, from now on.
+    """
+
+    def __init__(self, notes: Notes, tools: dict[str, None]) -> None:
+        self.notes = notes
+        self.tools = tools
+        self.system = ""
+        self._said: list[_Said] = []
+        self._size = 0
+        self._open: dict[str, None] = {}
+        self._is_answered = True
+
+    @property
+    def count(self) -> int:
+        """How many messages were said."""
+        return len(self._said)
+
+    def say(self, role: Role, load: Callable[[], Sequence[Part]], size: int) -> None:
+        """The user says something, or instructions are given.
+
+        Args:
+            role: Who.
+            load: Makes the parts when somebody looks.
+            size: About how large they are.
+        """
+        self._close()
+        self._append(Message.deferred(role, partial(_tuple, load)), size)
+        self._is_answered = False
+
+    def answer(
+        self,
+        load: Callable[[], Sequence[Part]],
+        calls: Iterable[tuple[str, str]],
+        size: int,
+        wire_format: str,
+    ) -> None:
+        """The model answers.
+
+        Args:
+            load: Makes the parts when somebody looks.
+            calls: Id and name of each call in it.
+            size: About how large they are.
+            wire_format: The format of the provider, whose reasoning is in it.
+        """
+        self._close()
+        named = dict(calls)
+        self.tools.update(dict.fromkeys(named.values()))
+        message = Message.deferred("assistant", partial(_tuple, load), call_ids=tuple(named))
+        self._append(message, size, wire_format)
+        self._open = dict.fromkeys(named)
+        self._is_answered = True
+
+    def result(self, call_id: str, load: Callable[[], ToolResult], size: int) -> int | None:
+        """A tool answers. Returns the place of the message; None where nothing was called."""
+        if call_id not in self._open:
+            self.notes[NO_CALL] += 1
+            return None
+        del self._open[call_id]
+        self._append(_result_message(call_id, load), size)
+        self._is_answered = False
+        return len(self._said) - 1
+
+    def replace_result(self, place: int, call_id: str, load: Callable[[], ToolResult]) -> None:
+        """From now on another result is sent; requests made so far keep theirs."""
+        self._said = list(self._said)
+        self._said[place] = _Said(_result_message(call_id, load), "")
+
+    def request(
+        self, wire_format: str, answer: Answer, unrecorded: frozenset[str]
+    ) -> RecordedRequest:
+        """Make a request of all that was said so far.
+
+        Args:
+            wire_format: Name of the format.
+            answer: What answered.
+            unrecorded: What the log does not hold.
+        """
+        self._close()
+        if self._is_answered:
+            self.notes[_NO_MESSAGE] += 1
+            self.say("user", partial(words, _STAND_IN), len(_STAND_IN))
+        count = len(self._said)
+        return RecordedRequest(
+            format=wire_format,
+            build=partial(
+                _talk_body, self._said, count, wire_format, answer.model, self.system, self.tools
+            ),
+            size_bytes=self._size + len(self.system),
+            message_count=count,
+            model=answer.model,
+            usage=answer.usage,
+            at=answer.at,
+            unrecorded=unrecorded,
+        )
+
+    def _append(self, message: Message, size: int, wire_format: str = "") -> None:
+        self._said.append(_Said(message, wire_format))
+        self._size += size
+
+    def _close(self) -> None:
+        """Answer the calls that nobody answered."""
+        for call_id in self._open:
+            self.notes[NO_RESULT] += 1
+            result = ToolResult(call_id, (Text(INTERRUPTED),), is_error=True)
+            self._append(_result_message(call_id, lambda result=result: result), len(INTERRUPTED))  # type: ignore[misc]
+            self._is_answered = False
+        self._open = {}
+
+
+def _result_message(call_id: str, load: Callable[[], ToolResult]) -> Message:
+    return Message.deferred("tool", lambda: (load(),), result_ids=(call_id,), has_own_words=False)
+
+
+def _tuple(load: Callable[[], Sequence[Part]]) -> tuple[Part, ...]:
+    return tuple(load())
+
+
+def words(*texts: str) -> list[Part]:
+    """Make parts of texts."""
+    return [Text(text) for text in texts]
+
+
+def _talk_body(
+    said: Sequence[_Said],
+    count: int,
+    wire_format: str,
+    model: str,
+    system: str,
+    tools: Mapping[str, None],
+) -> bytes:
+    messages = [
+        each.message if each.wire_format in ("", wire_format) else _without_thinking(each.message)
+        for each in said[:count]
+    ]
+    surface = Surface(
+        model=model or "unknown",
+        system=(Text(system),) if system else (),
+        tools=tuple(Tool(name) for name in tools),
+    )
+    return build(messages, wire_format, surface=surface, max_tokens=_MAX_TOKENS)
+
+
+def _without_thinking(message: Message) -> Message:
+    """Leave out reasoning that another provider signed."""
+    return Message(message.role, [part for part in message.parts if not isinstance(part, Thinking)])
