@@ -166,7 +166,7 @@ def places_in(request: Any, sent: bytes) -> set[int]:
 
 
 SETTINGS = settings(
-    max_examples=8,
+    max_examples=4,
     phases=[Phase.generate],
     stateful_step_count=200,
     deadline=None,

@@ -315,7 +315,7 @@ class Conversation(RuleBasedStateMachine):
 
 
 SETTINGS = settings(
-    max_examples=6,
+    max_examples=3,
     phases=[Phase.generate],  # scripts of 200 turns take hours to be made shorter
     stateful_step_count=200,
     deadline=None,
