@@ -12,7 +12,9 @@ from trimtab.usage import Usage
 __all__ = [
     "INTERRUPTED",
     "NO_CALL",
+    "NO_MESSAGE",
     "NO_RESULT",
+    "STAND_IN",
     "Answer",
     "Notes",
     "billed",
@@ -31,6 +33,10 @@ _LARGEST_SECONDS = 10**11
 
 NO_RESULT = "tool calls without a result, answered as interrupted"
 NO_CALL = "tool results left out, whose calls are not in the log"
+
+
+STAND_IN = "[The recording does not hold this message.]"
+NO_MESSAGE = "messages that are not in the log, for which a text stands in"
 
 
 class Answer(NamedTuple):

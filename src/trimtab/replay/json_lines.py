@@ -19,7 +19,7 @@ from trimtab.errors import MalformedBodyError
 from trimtab.wire.json_spans import array_spans, load, object_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 __all__ = [
     "ABSENT",
@@ -30,9 +30,11 @@ __all__ = [
     "documents",
     "elements",
     "elements_or_none",
+    "first_lines",
     "lines",
     "mentions",
     "numbered",
+    "skipped",
     "string",
     "trimmed",
     "value",
@@ -45,6 +47,7 @@ ABSENT = Raw()
 """Stands where a member is missing, for members that a shape takes as they are."""
 
 _WHITESPACE = b" \t\r\n"
+_BRACKET = ord("[")
 _SPACE = re.compile(r"[ \t\r\n]*")
 _SCANNER = json.JSONDecoder()
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
@@ -72,21 +75,36 @@ def lines(text: bytes) -> Iterator[Line]:
         stop = text.find(b"\n", start)
         stop = len(text) if stop < 0 else stop
         number += 1
-        line = trimmed(whole[start:stop])
-        if line:
-            yield Line(number, line)
+        first, last = _without_space(text, start, stop)
+        if first < last:
+            yield Line(number, whole[first:last])
         start = stop + 1
+
+
+def first_lines(text: bytes, count: int) -> bytes:
+    """Cut a file behind its first lines; one that has no more is not copied."""
+    stop = 0
+    for _ in range(count):
+        stop = text.find(b"\n", stop) + 1
+        if not stop:
+            return text
+    return text[:stop]
 
 
 def trimmed(text: Bytes) -> memoryview:
     """View a text without the whitespace around it."""
-    view = memoryview(text)
-    start, stop = 0, len(view)
-    while start < stop and view[start] in _WHITESPACE:
-        start += 1
-    while start < stop and view[stop - 1] in _WHITESPACE:
-        stop -= 1
+    view = memoryview(text)  # a `Raw` has no places of its own
+    start, stop = _without_space(view, 0, len(view))
     return view[start:stop]
+
+
+def _without_space(text: Bytes, start: int, stop: int) -> tuple[int, int]:
+    """Narrow a span of a text to what is no whitespace."""
+    while start < stop and text[start] in _WHITESPACE:
+        start += 1
+    while start < stop and text[stop - 1] in _WHITESPACE:
+        stop -= 1
+    return start, stop
 
 
 class Shape(Generic[_Struct]):
@@ -95,9 +113,21 @@ class Shape(Generic[_Struct]):
     Every member of the struct needs a default.
     """
 
-    def __init__(self, struct: type[_Struct]) -> None:
+    def __init__(
+        self, struct: type[_Struct], inner: Mapping[str, Shape[Any]] | None = None
+    ) -> None:
+        """Prepare to read.
+
+        Args:
+            struct: What is read.
+            inner: Shapes of those members that are themselves read member by
+                member where something in them does not fit. Any other counts
+                as absent as a whole then.
+        """
         self._struct = struct
+        self._inner = inner or {}
         self._decoder = msgspec.json.Decoder(struct)
+        self._list_decoder = msgspec.json.Decoder(list[struct])  # type: ignore[valid-type]
 
     def read(self, text: Bytes) -> _Struct:
         """Read an object.
@@ -119,6 +149,39 @@ class Shape(Generic[_Struct]):
         except MalformedBodyError:
             return None
 
+    def read_each(self, text: Bytes) -> list[tuple[memoryview, _Struct]]:
+        """Read the objects in a list, each with its text; what is no object is left out.
+
+        Args:
+            text: A list, without whitespace around it; anything else holds no objects.
+        """
+        view = memoryview(text)
+        if not view.nbytes or view[0] != _BRACKET:
+            return []
+        try:
+            found = self._list_decoder.decode(view)
+        except _REFUSALS:
+            read = ((raw, self.read_or_none(raw)) for raw in elements_or_none(text) or ())
+            return [(memoryview(raw), each) for raw, each in read if each is not None]
+        if len(found) == 1:  # as most lists are; it is what lies between the brackets
+            start, stop = _without_space(view, 1, view.nbytes - 1)
+            return [(view[start:stop], found[0])]
+        return [(memoryview(raw), each) for raw, each in zip(elements(text), found, strict=True)]
+
+    def read_lines(self, data: bytes, broken: list[int]) -> Iterator[tuple[memoryview, _Struct]]:
+        """Go through the objects on the lines of a file, each with its text.
+
+        Args:
+            data: The whole file.
+            broken: Gets the numbers of the lines that are no objects.
+        """
+        for number, text in lines(data):
+            found = self.read_or_none(text)
+            if found is None:
+                broken.append(number)
+            else:
+                yield text, found
+
     def _read_each_member(self, text: bytes) -> _Struct:
         spans = object_spans(text)
         values: dict[str, object] = {}
@@ -128,6 +191,9 @@ class Shape(Generic[_Struct]):
             start, stop = spans[field.encode_name]
             if field.type is Raw:
                 values[field.name] = Raw(text[start:stop])
+                continue
+            if field.name in self._inner:
+                values[field.name] = self._inner[field.name].read_or_none(text[start:stop])
                 continue
             try:
                 values[field.name] = msgspec.convert(load(text[start:stop]), field.type)
@@ -218,6 +284,11 @@ def string(text: Bytes) -> str:
     """Decode a member that should be a string; anything else is empty."""
     decoded = value(text) if begins(text, b'"') else ""
     return decoded if isinstance(decoded, str) else ""
+
+
+def skipped(numbers: Sequence[int], what: str = "no JSON objects") -> tuple[str, ...]:
+    """Say in a note which lines were skipped, and what they are beside cut off; none, no note."""
+    return (f"skipped lines that are cut off or {what}: {numbered(numbers)}",) if numbers else ()
 
 
 def numbered(numbers: Sequence[int]) -> str:

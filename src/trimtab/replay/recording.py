@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from trimtab.usage import Usage
 
-__all__ = ["Reader", "RecordedRequest", "Recording"]
+__all__ = ["Reader", "RecordedRequest", "Recording", "with_notes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,12 @@ class Recording:
         """Place of the largest request; the last of equals, counted from 0."""
         sizes = [(request.size_bytes, place) for place, request in enumerate(self.requests)]
         return max(sizes)[1]
+
+
+def with_notes(recordings: Sequence[Recording], notes: tuple[str, ...]) -> list[Recording]:
+    """Tell of a whole file with the first of its recordings."""
+    first, *others = recordings
+    return [replace(first, notes=(*notes, *first.notes)), *others]
 
 
 class Reader(Protocol):

@@ -14,17 +14,53 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from trimtab.messages import Message, Part, Role, Surface, Text, Thinking, Tool, ToolResult
-from trimtab.replay.answers import INTERRUPTED, NO_CALL, NO_RESULT, Answer, Notes
+from trimtab.messages import (
+    Message,
+    Part,
+    Role,
+    Surface,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolResult,
+)
+from trimtab.replay.answers import (
+    INTERRUPTED,
+    NO_CALL,
+    NO_MESSAGE,
+    NO_RESULT,
+    STAND_IN,
+    Answer,
+    Notes,
+)
+from trimtab.replay.json_lines import Bytes, string
 from trimtab.replay.recording import RecordedRequest
 from trimtab.wire import build
 
-__all__ = ["Talk", "words"]
-
-_STAND_IN = "[The recording does not hold this message.]"
-_NO_MESSAGE = "messages that are not in the log, for which a text stands in"
+__all__ = ["Call", "Talk", "result_of", "said", "words"]
 
 _MAX_TOKENS = 32_000
+
+
+class Call(NamedTuple):
+    """A call of a tool as a log holds it.
+
+    Attributes:
+        call_id: Which it is.
+        name: Which tool is called.
+        arguments: With what, as JSON text.
+    """
+
+    call_id: str | None
+    name: str | None
+    arguments: Bytes
+
+    @property
+    def part(self) -> ToolCall:
+        """The call as it is sent."""
+        arguments = bytes(self.arguments).decode("utf-8", "replace")
+        return ToolCall(self.call_id or "", self.name or "", arguments)
 
 
 class _Said(NamedTuple):
@@ -92,6 +128,18 @@ class Talk:
         self._open = dict.fromkeys(named)
         self._is_answered = True
 
+    def reply(self, text: Bytes, calls: Sequence[Call], size: int, wire_format: str) -> None:
+        """The model answers with a text and calls.
+
+        Args:
+            text: What it says, as a JSON string; anything else says nothing.
+            calls: What it calls, in order.
+            size: About how large both are.
+            wire_format: The format of the provider.
+        """
+        named = [(call.call_id or "", call.name or "") for call in calls]
+        self.answer(partial(_reply, text, calls), named, size, wire_format)
+
     def result(self, call_id: str, load: Callable[[], ToolResult], size: int) -> int | None:
         """A tool answers. Returns the place of the message; None where nothing was called."""
         if call_id not in self._open:
@@ -115,12 +163,12 @@ class Talk:
         Args:
             wire_format: Name of the format.
             answer: What answered.
-            unrecorded: What the log does not hold.
+            unrecorded: What the log does not hold; the model, where the answer names none, too.
         """
         self._close()
         if self._is_answered:
-            self.notes[_NO_MESSAGE] += 1
-            self.say("user", partial(words, _STAND_IN), len(_STAND_IN))
+            self.notes[NO_MESSAGE] += 1
+            self.say("user", partial(words, STAND_IN), len(STAND_IN))
         count = len(self._said)
         return RecordedRequest(
             format=wire_format,
@@ -132,7 +180,7 @@ class Talk:
             model=answer.model,
             usage=answer.usage,
             at=answer.at,
-            unrecorded=unrecorded,
+            unrecorded=unrecorded if answer.model else unrecorded | {"model"},
         )
 
     def _append(self, message: Message, size: int, wire_format: str = "") -> None:
@@ -160,6 +208,21 @@ def _tuple(load: Callable[[], Sequence[Part]]) -> tuple[Part, ...]:
 def words(*texts: str) -> list[Part]:
     """Make parts of texts."""
     return [Text(text) for text in texts]
+
+
+def said(text: Bytes) -> list[Part]:
+    """Make parts of a JSON string; anything else is an empty text."""
+    return words(string(text))
+
+
+def result_of(call_id: str | None, text: str, *, is_error: bool = False) -> ToolResult:
+    """Make a result of a text; an empty one has no content."""
+    return ToolResult(call_id or "", (Text(text),) if text else (), is_error=is_error)
+
+
+def _reply(text: Bytes, calls: Iterable[Call]) -> list[Part]:
+    spoken = string(text)
+    return [*(words(spoken) if spoken else ()), *(call.part for call in calls)]
 
 
 def _talk_body(

@@ -17,7 +17,7 @@ import msgspec
 from trimtab.errors import MalformedBodyError, RequestError
 from trimtab.replay.answers import Answer
 from trimtab.replay.chats import CHAT_MESSAGE, chat_requests
-from trimtab.replay.json_lines import Bytes, Shape, begins, elements, lines, numbered, trimmed
+from trimtab.replay.json_lines import Bytes, Shape, begins, elements, lines, skipped, trimmed
 from trimtab.replay.recording import Recording
 
 __all__ = ["KIND", "read", "recognises"]
@@ -64,10 +64,9 @@ def read(data: bytes, name: str) -> list[Recording]:
     asked = [count for count in asked if count]
     if not asked:
         raise RequestError(f"`{name}` is a list of messages in which nobody asks anything")
-    note = f"skipped lines that are cut off or no JSON objects: {numbered(broken)}"
     tools = dict.fromkeys(name for message in messages for name in message.called)
     requests = chat_requests(texts, [(count, Answer()) for count in asked], tools=tools)
-    return [Recording(KIND, name, requests, (note,) if broken else ())]
+    return [Recording(KIND, name, requests, skipped(broken))]
 
 
 def _split(data: bytes) -> tuple[list[Bytes], list[int]] | None:

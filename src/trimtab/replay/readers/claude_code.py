@@ -32,8 +32,7 @@ are not in it: tools are stubs that have the names of the calls.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from operator import itemgetter
@@ -43,22 +42,24 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from trimtab.errors import MalformedBodyError, RequestError
+from trimtab.replay.answers import NO_CALL, NO_MESSAGE, STAND_IN, seconds
 from trimtab.replay.json_lines import (
     ABSENT,
     Bytes,
     Shape,
     begins,
-    elements,
+    first_lines,
     lines,
     mentions,
     numbered,
+    skipped,
 )
-from trimtab.replay.recording import RecordedRequest, Recording
+from trimtab.replay.recording import RecordedRequest, Recording, with_notes
 from trimtab.usage import Usage
 from trimtab.wire.json_spans import dump, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = ["KIND", "read", "recognises"]
 
@@ -72,13 +73,10 @@ _LINES_LOOKED_AT = 1000
 
 # The client's words for a tool that was stopped.
 _INTERRUPTED = "[Request interrupted by user for tool use]"
-_STAND_IN = b'{"type":"text","text":"[The recording does not hold this message.]"}'
 
 # What a recording tells of itself, each with how often it happened.
 _NO_RESULT = "tool calls without a result, answered as interrupted, as the client does"
-_NO_CALL = "tool results left out, whose calls are not in the log"
 _NO_PARENT = "lines that continue one that is not in the log, taken to follow the line above"
-_NO_MESSAGE = "messages that are not in the log, for which a text stands in"
 _KEPT = "compactions that kept messages, which are not shown after them"
 _SHORTENED = "times that the client shortened old results, which are shown whole"
 
@@ -95,26 +93,11 @@ _FOR_THE_USER = frozenset({
 _EVENTS_WITH_OUTPUT = frozenset({"SessionStart", "UserPromptSubmit"})
 
 
+# Lines of which something is sent.
+_SAID = frozenset({"user", "assistant", "attachment"})
+
+
 # --------------------------------------------------------------- what a line says
-
-
-class _Line(msgspec.Struct, rename="camel"):
-    type: str = ""
-    subtype: str | None = None
-    uuid: str | None = None
-    parent_uuid: str | UnsetType | None = UNSET
-    agent_id: str | None = None
-    timestamp: str | None = None
-    is_sidechain: bool | None = None
-    is_meta: bool | None = None
-    is_virtual: bool | None = None
-    is_compact_summary: bool | None = None
-    is_api_error_message: bool | None = None
-    message: Raw = ABSENT
-    attachment: Raw = ABSENT
-    rendered: Raw = ABSENT
-    content: Raw = ABSENT
-    compact_metadata: Raw = ABSENT
 
 
 class _Tokens(msgspec.Struct):
@@ -130,6 +113,25 @@ class _Message(msgspec.Struct):
     model: str | None = None
     content: Raw = ABSENT
     usage: _Tokens | None = None
+
+
+class _Line(msgspec.Struct, rename="camel"):
+    type: str = ""
+    subtype: str | None = None
+    uuid: str | None = None
+    parent_uuid: str | UnsetType | None = UNSET
+    agent_id: str | None = None
+    timestamp: str | None = None
+    is_sidechain: bool | None = None
+    is_meta: bool | None = None
+    is_virtual: bool | None = None
+    is_compact_summary: bool | None = None
+    is_api_error_message: bool | None = None
+    message: _Message | None = None
+    attachment: Raw = ABSENT
+    rendered: Raw = ABSENT
+    content: Raw = ABSENT
+    compact_metadata: Raw = ABSENT
 
 
 class _BlockHead(msgspec.Struct):
@@ -161,8 +163,8 @@ class _Rendered(msgspec.Struct):
     content: Raw = ABSENT
 
 
-_LINE = Shape(_Line)
 _MESSAGE = Shape(_Message)
+_LINE = Shape(_Line, {"message": _MESSAGE})
 _BLOCK = Shape(_BlockHead)
 _ATTACHMENT = Shape(_Attachment)
 _ATTACHED = Shape(_Attached)
@@ -181,13 +183,13 @@ class _Block(NamedTuple):
 
 def recognises(data: bytes) -> bool:
     """Say whether it is a log of Claude Code: the first line of a conversation decides."""
-    if not mentions(data, b"message"):
+    head = first_lines(data, _LINES_LOOKED_AT)
+    if not mentions(head, b"message"):
         return False
-    for _, text in islice(lines(data), _LINES_LOOKED_AT):
+    for _, text in lines(head):
         line = _LINE.read_or_none(text)
         if line is not None and line.type in {"user", "assistant"}:
-            message = _MESSAGE.read_or_none(line.message)
-            return message is not None and message.role == line.type
+            return line.message is not None and line.message.role == line.type
     return False
 
 
@@ -211,35 +213,30 @@ def read(data: bytes, name: str) -> list[Recording]:
         raise RequestError(
             f"`{name}` is a log of Claude Code without a response in it, so it shows no request"
         )
-    first = recordings[0]
-    recordings[0] = Recording(first.kind, first.name, first.requests, (*notes, *first.notes))
-    return recordings
+    return with_notes(recordings, notes)
 
 
-def _threads(data: bytes) -> tuple[dict[str, list[_Line]], list[str]]:
+def _threads(data: bytes) -> tuple[dict[str, list[_Line]], tuple[str, ...]]:
     """Split a log into the main session (named "") and its sub-agents; say what was skipped."""
     threads: dict[str, list[_Line]] = {}
     agents: dict[str, str] = {}
     broken: list[int] = []
     foreign: list[int] = []
+    is_ascii = data.isascii()
     for number, text in lines(data):
         if begins(text, b"//"):
             continue
         try:
             line = _LINE.read(text)
-            if line.type in {"user", "assistant", "attachment"} and not _is_utf8(text):
+            if not is_ascii and line.type in _SAID and not _is_utf8(text):
                 foreign.append(number)
                 line = _LINE.read(bytes(text).decode("utf-8", "replace").encode())
         except MalformedBodyError:
             broken.append(number)
             continue
         threads.setdefault(_agent(line, agents), []).append(line)
-    notes = []
-    if broken:
-        notes.append(f"skipped lines that are cut off or no JSON objects: {numbered(broken)}")
-    if foreign:
-        notes.append(f"replaced bytes that are not UTF-8 in lines {numbered(foreign)}")
-    return threads, notes
+    replaced = f"replaced bytes that are not UTF-8 in lines {numbered(foreign)}"
+    return threads, (*skipped(broken), *((replaced,) if foreign else ()))
 
 
 def _is_utf8(text: memoryview) -> bool:
@@ -278,13 +275,10 @@ def _blocks(content: Raw) -> list[_Block]:
     """Split what a message says into blocks; blank texts and what is no block are left out."""
     if begins(content, b'"'):
         return [] if _is_blank(content) else [_text_block(memoryview(content))]
-    if not begins(content, b"["):
-        return []
-    heads = ((raw, _BLOCK.read_or_none(raw)) for raw in elements(content))
     return [
-        _Block(memoryview(raw), head.type, head.tool_use_id or head.id or "", head.name or "")
-        for raw, head in heads
-        if head is not None and not (head.type == "text" and _is_blank(head.text))
+        _Block(text, head.type, head.tool_use_id or head.id or "", head.name or "")
+        for text, head in _BLOCK.read_each(content)
+        if not (head.type == "text" and _is_blank(head.text))
     ]
 
 
@@ -315,8 +309,8 @@ def _attachment_blocks(line: _Line) -> list[_Block]:
     where it is not.
     """
     if begins(line.rendered, b"["):
-        parts = [_RENDERED.read_or_none(part) for part in elements(line.rendered)]
-        return [block for part in parts if part is not None for block in _blocks(part.content)]
+        parts = _RENDERED.read_each(line.rendered)
+        return [block for _, part in parts for block in _blocks(part.content)]
     attachment = _ATTACHMENT.read_or_none(line.attachment)
     if attachment is None or attachment.type in _FOR_THE_USER:
         return []
@@ -364,16 +358,14 @@ class _Node:
         said: What the response says.
         attachments: What the client attached after it.
         words: What the prompt says, and what else was said to the model after it.
-        answers: Responses that continue it, by id.
         is_continued: Whether anything does.
     """
 
     parent: _Node | None
     answer_id: str = ""
-    said: list[_Block] = field(default_factory=list)
-    attachments: list[_Block] = field(default_factory=list)
-    words: list[_Block] = field(default_factory=list)
-    answers: dict[str, _Node] = field(default_factory=dict)
+    said: tuple[_Block, ...] = ()
+    attachments: tuple[_Block, ...] = ()
+    words: tuple[_Block, ...] = ()
     is_continued: bool = False
 
     @property
@@ -411,6 +403,8 @@ class _Tree:
         # A log whose lines name no parents at all is read from top to bottom.
         self._is_list = not any(isinstance(line.parent_uuid, str) for line in thread)
         self._nodes: dict[str, _Node] = {}
+        # A node does not know what continues it: two that hold each other are freed late.
+        self._answers: dict[tuple[_Node, str], _Node] = {}
         self._results: dict[str, tuple[int, _Block]] = {}
         self._calls: set[str] = set()
         self._interrupted: set[str] = set()
@@ -428,20 +422,27 @@ class _Tree:
 
     def _place(self, line: _Line, before: _Node) -> _Node:
         """Put what a line says where it belongs; answer the node that the next line continues."""
-        match line.type, line.subtype:
-            case "user", _ if not line.is_virtual:
-                return self._add_words(line, _content(line.message), before)
-            case "system", "local_command":
-                return self._add_words(line, line.content, before)
-            case "assistant", _ if not line.is_api_error_message:
+        match line.type:
+            case "user" if not line.is_virtual:
+                content = ABSENT if line.message is None else line.message.content
+                return self._add_words(line, content, before)
+            case "assistant" if not line.is_api_error_message:
                 return self._add_answer(line, before)
-            case "attachment", _:
-                before.attachments += _attachment_blocks(line)
-            case "system", "compact_boundary":
+            case "attachment":
+                before.attachments += tuple(_attachment_blocks(line))
+            case "system":
+                return self._place_event(line, before)
+        return before
+
+    def _place_event(self, line: _Line, before: _Node) -> _Node:
+        match line.subtype:
+            case "local_command":
+                return self._add_words(line, line.content, before)
+            case "compact_boundary":
                 if b'"preservedSegment"' in bytes(line.compact_metadata):
                     self.notes[_KEPT] += 1
                 return self._start()
-            case "system", "microcompact_boundary":
+            case "microcompact_boundary":
                 self.notes[_SHORTENED] += 1
         return before
 
@@ -477,33 +478,33 @@ class _Tree:
         # What comes with results, or from the client between them, hangs on
         # the calls: the next response may continue another of the results.
         if len(words) < len(blocks) or (line.is_meta and before.has_calls):
-            before.words += words
+            before.words += tuple(words)
             return before
         if not words:
             return before
         if line.is_compact_summary and before.parent is not None:
             before = self._start()
         node = self._continue(before)
-        node.words += words
+        node.words = tuple(words)
         return node
 
     def _add_answer(self, line: _Line, before: _Node) -> _Node:
-        message = _MESSAGE.read_or_none(line.message)
+        message = line.message
         if message is None or message.model == "<synthetic>":
             return before
         answer_id = message.id or line.uuid or f"response {len(self.responses) + 1}"
-        node = _enclosing(before, answer_id) or before.answers.get(answer_id)
+        node = _enclosing(before, answer_id) or self._answers.get((before, answer_id))
         if node is None:
             asked = self._asked(before)
-            node = before.answers[answer_id] = self._continue(asked, answer_id)
+            node = self._answers[before, answer_id] = self._continue(asked, answer_id)
             if answer_id not in self.responses:
-                at = _seconds(line.timestamp)
+                at = seconds(line.timestamp)
                 self.responses[answer_id] = _Response(asked, message.model or "", at)
         response = self.responses[answer_id]
         response.usage = _larger(response.usage, message.usage)
         for block in _blocks(message.content):
             if block not in node.said:
-                node.said.append(block)
+                node.said += (block,)
                 if block.type == "tool_use":
                     self.tools[block.name] = None
                     self._calls.add(block.call_id)
@@ -512,7 +513,7 @@ class _Tree:
     def told(self) -> list[str]:
         """Say in words what had to be guessed."""
         self.notes[_NO_RESULT] = len(self._interrupted)
-        self.notes[_NO_CALL] = len(self._results.keys() - self._calls)
+        self.notes[NO_CALL] = len(self._results.keys() - self._calls)
         return [f"{what}: {count}" for what, count in self.notes.items() if count]
 
     def results_for(self, calls: Iterable[str]) -> list[_Block]:
@@ -540,25 +541,12 @@ class _Tree:
         return self._newest if node is before else before
 
 
-def _content(message: Raw) -> Raw:
-    read_message = _MESSAGE.read_or_none(message)
-    return ABSENT if read_message is None else read_message.content
-
-
 def _enclosing(before: _Node, answer_id: str) -> _Node | None:
     """Find the response of which a line is a part, prompts that came between not counted."""
     node: _Node | None = before
     while node is not None and node.is_prompt:
         node = node.parent
     return node if node is not None and node.answer_id == answer_id else None
-
-
-def _seconds(timestamp: str | None) -> float | None:
-    try:
-        moment = datetime.fromisoformat(timestamp or "")
-    except ValueError:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _larger(known: Usage | None, tokens: _Tokens | None) -> Usage | None:
@@ -578,12 +566,25 @@ def _larger(known: Usage | None, tokens: _Tokens | None) -> Usage | None:
 
 # ----------------------------------------------------------------------- requests
 
+_USER = b'{"role":"user","content":['
+_ASSISTANT = b'{"role":"assistant","content":['
+
 
 class _Sent(NamedTuple):
-    """A message as it is sent: pieces of its JSON text, and their length together."""
+    """A message as it is sent: what is before its blocks, these, and how long it is."""
 
-    pieces: tuple[Bytes, ...]
+    head: bytes
+    blocks: Sequence[_Block]
     size_bytes: int
+
+    def pieces(self) -> Iterator[Bytes]:
+        """Its JSON text, without copies of any block."""
+        before = self.head
+        for block in self.blocks:
+            yield before
+            yield block.json
+            before = b","
+        yield b"]}"
 
 
 class _Branch:
@@ -616,9 +617,9 @@ class _Branch:
             results = self._tree.results_for(self._open_calls)
             blocks = [*results, *self._attachments, *self._words]
             if not blocks:
-                self._tree.notes[_NO_MESSAGE] += 1
-                blocks = [_Block(_STAND_IN, "text")]
-            self._question = _message(b"user", blocks)
+                self._tree.notes[NO_MESSAGE] += 1
+                blocks = [_text_block(dump(STAND_IN))]
+            self._question = _sent(_USER, blocks)
         return self._question
 
     def extend(self, nodes: Iterable[_Node]) -> None:
@@ -650,7 +651,7 @@ class _Branch:
         # The client drops a response that is nothing but thinking.
         if all(block.type in {"thinking", "redacted_thinking"} for block in blocks):
             return
-        for message in (self.question(), _message(b"assistant", blocks)):
+        for message in (self.question(), _sent(_ASSISTANT, blocks)):
             self.messages.append(message)
             self.size_bytes += message.size_bytes + 1
         self._begin_turn([block.call_id for block in blocks if block.type == "tool_use"])
@@ -666,12 +667,9 @@ def _interrupted(call_id: str) -> _Block:
     return _Block(dump(result), "tool_result", call_id)
 
 
-def _message(role: bytes, blocks: Sequence[_Block]) -> _Sent:
-    pieces: list[Bytes] = [b'{"role":"', role, b'","content":[', blocks[0].json]
-    for block in blocks[1:]:
-        pieces += (b",", block.json)
-    pieces.append(b"]}")
-    return _Sent(tuple(pieces), sum(map(len, pieces)))
+def _sent(head: bytes, blocks: Sequence[_Block]) -> _Sent:
+    between = len(blocks) - 1 + len(b"]}")
+    return _Sent(head, blocks, len(head) + sum(len(block.json) for block in blocks) + between)
 
 
 def _recording(name: str, thread: Sequence[_Line]) -> Recording | None:
@@ -735,5 +733,6 @@ def _head(model: str, tools: Iterable[str]) -> bytes:
 def _body(head: bytes, messages: Sequence[_Sent], count: int, question: _Sent) -> bytes:
     pieces: list[Bytes] = [head]
     for message in islice(messages, count):
-        pieces += (*message.pieces, b",")
-    return b"".join((*pieces, *question.pieces, b"]}"))
+        pieces += message.pieces()
+        pieces.append(b",")
+    return b"".join((*pieces, *question.pieces(), b"]}"))

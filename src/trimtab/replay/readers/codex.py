@@ -26,7 +26,6 @@ that were called.
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import islice
 
 import msgspec
 from msgspec import Raw
@@ -39,9 +38,10 @@ from trimtab.replay.json_lines import (
     Shape,
     begins,
     elements_or_none,
+    first_lines,
     lines,
     mentions,
-    numbered,
+    skipped,
     string,
 )
 from trimtab.replay.pieces import Piece, Pieces
@@ -143,13 +143,10 @@ _EVENT = Shape(_Event)
 
 def recognises(data: bytes) -> bool:
     """Say whether its lines are those of a rollout: items in an envelope, or a bare beginning."""
-    if not (
-        mentions(data, b"payload")
-        or mentions(data, b"record_type")
-        or mentions(data, b"instructions")
-    ):
+    head = first_lines(data, _LINES_LOOKED_AT)
+    if not any(mentions(head, key) for key in (b"payload", b"record_type", b"instructions")):
         return False
-    found = (_LINE.read_or_none(text) for _, text in islice(lines(data), _LINES_LOOKED_AT))
+    found = (_LINE.read_or_none(text) for _, text in lines(head))
     return any(line is not None and _is_rollout(line) for line in found)
 
 
@@ -165,20 +162,13 @@ def read(data: bytes, name: str) -> list[Recording]:
     """
     session = _Session()
     broken: list[int] = []
-    for number, text in lines(data):
-        line = _LINE.read_or_none(text)
-        if line is None:
-            broken.append(number)
-        else:
-            session.take(line, text)
+    for text, line in _LINE.read_lines(data, broken):
+        session.take(line, text)
     if not session.requests:
         raise RequestError(
             f"`{name}` is a rollout of Codex without a response in it, so it shows no request"
         )
-    notes = session.notes.told()
-    if broken:
-        skipped = f"skipped lines that are cut off or no JSON objects: {numbered(broken)}"
-        notes = (skipped, *notes)
+    notes = (*skipped(broken), *session.notes.told())
     return [Recording(KIND, name, session.finished(), notes)]
 
 
@@ -250,7 +240,7 @@ class _Session:
 
     def _take_event(self, payload: Raw) -> None:
         # Most events repeat items, and are long: only two kinds are worth reading.
-        event = _EVENT.read(payload)
+        event = _EVENT.read_or_none(payload) or _Event()
         if event.type == "token_count" and event.info is not None:
             self._count(event.info)
         elif event.type == "thread_rolled_back" and event.num_turns:

@@ -12,29 +12,29 @@ Usage is recorded as totals of the session, so requests have none; where
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 
 import msgspec
 from msgspec import Raw
 
 from trimtab.errors import RequestError
-from trimtab.messages import Part, Text, ToolCall, ToolResult
+from trimtab.messages import ToolResult
 from trimtab.replay.answers import Answer, Notes, billed, seconds
 from trimtab.replay.json_lines import (
     ABSENT,
+    Bytes,
     Shape,
     begins,
-    elements_or_none,
+    first_lines,
     lines,
     mentions,
-    numbered,
+    skipped,
     string,
 )
-from trimtab.replay.recording import RecordedRequest, Recording
-from trimtab.replay.talks import Talk, words
+from trimtab.replay.recording import RecordedRequest, Recording, with_notes
+from trimtab.replay.talks import Call, Talk, result_of, said, words
+from trimtab.wire.json_spans import encode_json_text
 
 __all__ = ["KIND", "read", "recognises"]
 
@@ -95,9 +95,10 @@ _SPOKEN = frozenset({
 
 def recognises(data: bytes) -> bool:
     """Say whether its lines are the agent's events."""
-    if not mentions(data, b"type", b"data"):
+    head = first_lines(data, _LINES_LOOKED_AT)
+    if not mentions(head, b"type", b"data"):
         return False
-    found = (_LINE.read_or_none(text) for _, text in islice(lines(data), _LINES_LOOKED_AT))
+    found = (_LINE.read_or_none(text) for _, text in lines(head))
     return any(
         line is not None and line.type in _SPOKEN and begins(line.data, b"{") for line in found
     )
@@ -115,11 +116,8 @@ def read(data: bytes, name: str) -> list[Recording]:
     """
     session = _Session()
     broken: list[int] = []
-    for number, text in lines(data):
-        line = _LINE.read_or_none(text)
-        if line is None:
-            broken.append(number)
-        elif line.type in _SPOKEN:
+    for _, line in _LINE.read_lines(data, broken):
+        if line.type in _SPOKEN:
             session.take(line)
     recordings = [
         Recording(KIND, f"{name}#{agent}" if agent else name, thread.requests, thread.notes.told())
@@ -128,11 +126,7 @@ def read(data: bytes, name: str) -> list[Recording]:
     ]
     if not recordings:
         raise RequestError(f"`{name}` is a session of Copilot CLI in which nobody answers")
-    if broken:
-        first = recordings[0]
-        skipped = f"skipped lines that are cut off or no JSON objects: {numbered(broken)}"
-        recordings[0] = replace(first, notes=(skipped, *first.notes))
-    return recordings
+    return with_notes(recordings, skipped(broken))
 
 
 @dataclass(slots=True)
@@ -157,7 +151,7 @@ class _Thread:
                 text = (
                     data.transformed_content if string(data.transformed_content) else data.content
                 )
-                self.talk.say("user", partial(_words, text), len(text))
+                self.talk.say("user", partial(said, text), len(text))
             case "tool.execution_complete":
                 result = _RESULT.read_or_none(data.result) or _Result()
                 self.talk.result(
@@ -217,38 +211,24 @@ class _Session:
     def _answer(self, thread: _Thread, data: _Data, line: _Line) -> None:
         if data.request_id is None or data.request_id != thread.request_id:
             answer = Answer(self._model, None, seconds(line.timestamp))
-            unrecorded = _UNRECORDED if self._model else _UNRECORDED | {"model"}
-            thread.requests.append(thread.talk.request("openai-chat", answer, unrecorded))
+            thread.requests.append(thread.talk.request("openai-chat", answer, _UNRECORDED))
         thread.request_id = data.request_id
-        found = map(_REQUEST.read_or_none, elements_or_none(data.tool_requests) or ())
-        calls = [call for call in found if call is not None]
+        calls = [
+            Call(call.tool_call_id, call.name, _arguments(call.arguments))
+            for _, call in _REQUEST.read_each(data.tool_requests)
+        ]
         if calls or string(data.content):
-            named = [(call.tool_call_id or "", call.name or "") for call in calls]
             size = len(data.content) + len(data.tool_requests)
-            thread.talk.answer(partial(_parts, data.content, calls), named, size, "openai-chat")
+            thread.talk.reply(data.content, calls, size, "openai-chat")
 
 
-def _words(text: Raw) -> list[Part]:
-    return words(string(text))
-
-
-def _parts(content: Raw, calls: Sequence[_Request]) -> list[Part]:
-    said = string(content)
-    parts: list[Part] = [Text(said)] if said else []
-    return parts + [
-        ToolCall(call.tool_call_id or "", call.name or "", _arguments(call.arguments))
-        for call in calls
-    ]
-
-
-def _arguments(text: Raw) -> str:
+def _arguments(text: Raw) -> Bytes:
     """Read arguments: an object, or a string that holds its JSON text."""
-    return string(text) if begins(text, b'"') else bytes(text).decode("utf-8", "replace")
+    return encode_json_text(string(text)) if begins(text, b'"') else text
 
 
 def _result(data: _Data) -> ToolResult:
     result = _RESULT.read_or_none(data.result) or _Result()
     error = _RESULT.read_or_none(data.error) or _Result()
     text = string(result.content) or string(error.message)
-    content = (Text(text),) if text else ()
-    return ToolResult(data.tool_call_id or "", content, is_error=data.success is False)
+    return result_of(data.tool_call_id, text, is_error=data.success is False)

@@ -11,14 +11,23 @@ log: the one that Google documents for calls from elsewhere stands in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import msgspec
 from msgspec import Raw
 
 from trimtab.errors import RequestError
-from trimtab.replay.answers import INTERRUPTED, NO_RESULT, Answer, Notes, billed, seconds
+from trimtab.replay.answers import (
+    INTERRUPTED,
+    NO_MESSAGE,
+    NO_RESULT,
+    STAND_IN,
+    Answer,
+    Notes,
+    billed,
+    seconds,
+)
 from trimtab.replay.json_lines import (
     ABSENT,
     Bytes,
@@ -27,7 +36,7 @@ from trimtab.replay.json_lines import (
     elements_or_none,
     lines,
     mentions,
-    numbered,
+    skipped,
     string,
 )
 from trimtab.replay.pieces import Piece, Pieces
@@ -42,17 +51,6 @@ KIND = "gemini-cli"
 _UNRECORDED = frozenset({"tools", "systemInstruction"})
 
 _SIGNATURE = "skip_thought_signature_validator"
-_STAND_IN = "[The recording does not hold this message.]"
-_NO_MESSAGE = "messages that are not in the log, for which a text stands in"
-
-
-class _Line(msgspec.Struct):
-    session_id: str | None = msgspec.field(default=None, name="sessionId")
-    project_hash: str | None = msgspec.field(default=None, name="projectHash")
-    id: str | None = None
-    type: str | None = None
-    messages: Raw = ABSENT
-    rewind_to: str | None = msgspec.field(default=None, name="$rewindTo")
 
 
 class _Tokens(msgspec.Struct):
@@ -62,7 +60,14 @@ class _Tokens(msgspec.Struct):
     thoughts: int | None = None
 
 
-class _Message(msgspec.Struct, rename="camel"):
+class _Line(msgspec.Struct, rename="camel"):
+    """The head of a chat, a message, or a step back: one of the three."""
+
+    session_id: str | None = None
+    project_hash: str | None = None
+    messages: Raw = ABSENT
+    rewind_to: str | None = msgspec.field(default=None, name="$rewindTo")
+    id: str | None = None
     type: str | None = None
     timestamp: str | None = None
     model: str | None = None
@@ -83,7 +88,6 @@ class _Response(msgspec.Struct, rename="camel"):
 
 
 _LINE = Shape(_Line)
-_MESSAGE = Shape(_Message)
 _CALL = Shape(_Call)
 _RESPONSE = Shape(_Response)
 
@@ -118,13 +122,7 @@ def read(data: bytes, name: str) -> list[Recording]:
         requests += _requests(branch, asked, notes, tools)
     if not requests:
         raise RequestError(f"`{name}` is a chat of Gemini CLI in which the model answers nothing")
-    told = notes.told()
-    if chat.broken:
-        told = (
-            f"skipped lines that are cut off or no JSON objects: {numbered(chat.broken)}",
-            *told,
-        )
-    return [Recording(KIND, name, requests, told)]
+    return [Recording(KIND, name, requests, (*skipped(chat.broken), *notes.told()))]
 
 
 @dataclass(slots=True)
@@ -137,25 +135,23 @@ class _Log:
         broken: Numbers of lines that could not be read.
     """
 
-    messages: dict[str, Bytes] = field(default_factory=dict)
-    left: list[dict[str, Bytes]] = field(default_factory=list)
+    messages: dict[str, _Line] = field(default_factory=dict)
+    left: list[dict[str, _Line]] = field(default_factory=list)
     broken: list[int] = field(default_factory=list)
 
-    def put(self, line: _Line, text: Bytes) -> None:
+    def put(self, line: _Line) -> None:
         """Add a message, or replace it as it has grown."""
         if line.type is not None:
-            self.messages[line.id or f"message {len(self.messages)}"] = text
+            self.messages[line.id or f"message {len(self.messages)}"] = line
         if line.rewind_to in self.messages:
             self.left.append(self.messages)
             kept = list(self.messages)[: list(self.messages).index(line.rewind_to)]
             self.messages = {key: self.messages[key] for key in kept}
 
-    def put_all(self, texts: Iterable[Raw]) -> None:
+    def put_all(self, messages: Raw) -> None:
         """Add the messages of a document."""
-        for text in texts:
-            line = _LINE.read_or_none(text)
-            if line is not None:
-                self.put(line, text)
+        for _, line in _LINE.read_each(messages):
+            self.put(line)
 
 
 def _read_chat(data: bytes) -> _Log:
@@ -163,20 +159,16 @@ def _read_chat(data: bytes) -> _Log:
     first = next(lines(data), None)
     whole = None if first and _LINE.read_or_none(first.text) else _LINE.read_or_none(data)
     if whole is not None:
-        chat.put_all(elements_or_none(whole.messages) or ())
+        chat.put_all(whole.messages)
         return chat
-    for number, text in lines(data):
-        line = _LINE.read_or_none(text)
-        if line is None:
-            chat.broken.append(number)
-            continue
-        chat.put(line, text)
-        chat.put_all(elements_or_none(line.messages) or ())
+    for _, line in _LINE.read_lines(data, chat.broken):
+        chat.put(line)
+        chat.put_all(line.messages)
     return chat
 
 
 def _requests(
-    branch: dict[str, Bytes], asked: set[str], notes: Notes, tools: dict[str, None]
+    branch: dict[str, _Line], asked: set[str], notes: Notes, tools: dict[str, None]
 ) -> Iterator[RecordedRequest]:
     """Make a request of what precedes each message of the model.
 
@@ -187,15 +179,14 @@ def _requests(
         tools: Gets the names of the tools that are called.
     """
     history = Pieces()
-    for message_id, text in branch.items():
-        message = _MESSAGE.read_or_none(text) or _Message()
+    for message_id, message in branch.items():
         if message.type == "user":
             for part in _parts(message.content):
                 history.add(Piece(part, b"user"))
         elif message.type == "gemini":
             if not history.pieces or history.pieces[-1].role == b"model":
-                notes[_NO_MESSAGE] += 1
-                history.add(Piece(dump({"text": _STAND_IN}), b"user"))
+                notes[NO_MESSAGE] += 1
+                history.add(Piece(dump({"text": STAND_IN}), b"user"))
             if message_id not in asked:
                 asked.add(message_id)
                 answer = Answer(
@@ -249,14 +240,10 @@ def _is_blank(part: Raw) -> bool:
     return bool(head.thought) or not head.text.strip()
 
 
-def _add_answer(history: Pieces, message: _Message, notes: Notes, tools: dict[str, None]) -> None:
+def _add_answer(history: Pieces, message: _Line, notes: Notes, tools: dict[str, None]) -> None:
     for part in _parts(message.content):
         history.add(Piece(part, b"model"))
-    calls = [
-        call
-        for text in elements_or_none(message.tool_calls) or ()
-        if (call := _CALL.read_or_none(text))
-    ]
+    calls = [call for _, call in _CALL.read_each(message.tool_calls)]
     for place, call in enumerate(calls):
         tools[call.name or ""] = None
         history.add(Piece(_call_part(call, is_first=not place), b"model"))

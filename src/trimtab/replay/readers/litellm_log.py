@@ -24,7 +24,7 @@ from trimtab.replay.json_lines import (
     elements_or_none,
     lines,
     mentions,
-    numbered,
+    skipped,
     trimmed,
     value,
 )
@@ -95,28 +95,31 @@ def read(data: bytes, name: str) -> list[Recording]:
             requests.append(_request(*log))
     if not requests:
         raise RequestError(f"`{name}` is no log of LiteLLM")
-    note = f"skipped lines that are cut off or no logs: {numbered(broken)}"
-    return [Recording(KIND, name, requests, (note,) if broken else ())]
+    return [Recording(KIND, name, requests, skipped(broken, "no logs"))]
 
 
 def _texts(data: bytes) -> Iterator[Line]:
-    """Find the texts that may be logs: the whole, or all lines where the whole is none."""
-    whole = trimmed(data)
-    if _log(whole) is not None:
-        yield Line(1, whole)
-    else:
-        yield from lines(data)
+    """Find the texts that may be logs: all lines, or the whole where the first is none."""
+    first = next(lines(data), None)
+    if first is not None and _log(first.text) is None:
+        whole = trimmed(data)
+        if _log(whole) is not None:
+            yield Line(first.number, whole)
+            return
+    yield from lines(data)
 
 
-def _log(text: Bytes) -> tuple[_Log, _Response] | None:
+def _log(text: Bytes) -> tuple[_Log, _Response, int] | None:
+    """Read a log, its answer, and how many messages there are; None where the text is none."""
     log = _LOG.read_or_none(text)
     response = None if log is None else _RESPONSE.read_or_none(log.response)
     if log is None or response is None or not begins(response.choices, b"["):
         return None
-    return (log, response) if elements_or_none(log.messages) else None
+    messages = elements_or_none(log.messages)
+    return (log, response, len(messages)) if messages else None
 
 
-def _request(log: _Log, response: _Response) -> RecordedRequest:
+def _request(log: _Log, response: _Response, message_count: int) -> RecordedRequest:
     # The proxy's name stands before the model's: it is the client's business.
     model = (response.model or "").removeprefix("litellm_proxy/")
     answer = Answer(model, chat_usage(value(response.usage)), seconds(log.timestamp))
@@ -125,7 +128,7 @@ def _request(log: _Log, response: _Response) -> RecordedRequest:
         format="openai-chat",
         build=partial(_body, members),
         size_bytes=sum(len(key) + len(text) + 4 for key, text in members) + 1,
-        message_count=len(elements_or_none(log.messages) or ()),
+        message_count=message_count,
         model=model,
         usage=answer.usage,
         at=answer.at if answer.at is not None else response.created,

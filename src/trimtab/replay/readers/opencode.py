@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -24,7 +23,7 @@ from trimtab.errors import RequestError
 from trimtab.messages import Media, Part, ResultContent, Text, Thinking, ToolCall, ToolResult
 from trimtab.replay.answers import INTERRUPTED, Answer, Notes, billed, seconds
 from trimtab.replay.json_lines import documents, mentions
-from trimtab.replay.recording import RecordedRequest, Recording
+from trimtab.replay.recording import RecordedRequest, Recording, with_notes
 from trimtab.replay.talks import Talk, words
 from trimtab.usage import Usage
 from trimtab.wire.json_spans import dump
@@ -52,6 +51,9 @@ _PROVIDERS = {
     "opencode": "",
 }
 """How each provider is spoken to; "" where it depends on the model. All others take OpenAI chat."""
+
+# Parts that make an answer of what never finished.
+_SPOKEN = frozenset({"text", "tool", "reasoning"})
 
 _DATA_URL = re.compile(r"data:([^;,]*)[^,]*;base64,", re.ASCII)
 
@@ -90,11 +92,7 @@ def read(data: bytes, name: str) -> list[Recording]:
             recordings.append(Recording(KIND, label, walk.requests, walk.notes.told()))
     if not recordings:
         raise RequestError(f"`{name}` is a session of OpenCode in which nobody answers")
-    if is_cut:
-        first = recordings[0]
-        note = "skipped what is cut off or no JSON"
-        recordings[0] = replace(first, notes=(note, *first.notes))
-    return recordings
+    return with_notes(recordings, ("skipped what is cut off or no JSON",) if is_cut else ())
 
 
 def _is_known(value: object) -> bool:
@@ -218,8 +216,7 @@ class _Walk:
             (_inner(part, "tokens") for part in step if part.get("type") == "step-finish"), {}
         )
         answer = Answer(model, _usage(tokens), seconds(created) if created else None)
-        unrecorded = _UNRECORDED if model else _UNRECORDED | {"model"}
-        self.requests.append(self._talk.request(wire_format, answer, unrecorded))
+        self.requests.append(self._talk.request(wire_format, answer, _UNRECORDED))
         said, calls = _said(step), [part for part in step if part.get("type") == "tool"]
         if not said:
             return
@@ -260,7 +257,7 @@ def _steps(parts: Sequence[Json]) -> Iterator[list[Json]]:
         if part.get("type") == "step-finish":
             yield step
             step, is_empty = [], False
-    if is_empty or any(part.get("type") in {"text", "tool", "reasoning"} for part in step):
+    if is_empty or any(_text(part, "type") in _SPOKEN for part in step):
         yield step
 
 

@@ -13,26 +13,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from itertools import islice
 
 import msgspec
 from msgspec import Raw
 
 from trimtab.errors import RequestError
-from trimtab.messages import Media, Part, ResultContent, Text, Thinking, ToolCall, ToolResult
+from trimtab.messages import Media, Part, ResultContent, Text, Thinking, ToolResult
 from trimtab.replay.answers import Answer, Notes, billed, seconds
 from trimtab.replay.json_lines import (
     ABSENT,
     Shape,
     begins,
-    elements_or_none,
+    first_lines,
     lines,
     mentions,
-    numbered,
+    skipped,
     string,
 )
 from trimtab.replay.recording import RecordedRequest, Recording
-from trimtab.replay.talks import Talk, words
+from trimtab.replay.talks import Call, Talk, said, words
 from trimtab.usage import Usage
 
 __all__ = ["KIND", "read", "recognises"]
@@ -125,13 +124,13 @@ _BLOCK = Shape(_Block)
 
 def recognises(data: bytes) -> bool:
     """Say whether it begins with a session and holds messages in entries of their own."""
-    if b'"session"' not in data:
+    head = first_lines(data, _LINES_LOOKED_AT)
+    if not mentions(head, b"session"):
         return False
-    first = next(lines(data), None)
-    head = None if first is None else _ENTRY.read_or_none(first.text)
-    if head is None or head.type != "session" or not mentions(data, b"cwd"):
+    found = (_ENTRY.read_or_none(text) for _, text in lines(head))
+    first = next(found, None)
+    if first is None or first.type != "session" or not mentions(head, b"cwd"):
         return False
-    found = (_ENTRY.read_or_none(text) for _, text in islice(lines(data), 1, _LINES_LOOKED_AT))
     return any(entry is not None and entry.type is not None for entry in found)
 
 
@@ -145,23 +144,12 @@ def read(data: bytes, name: str) -> list[Recording]:
     Raises:
         RequestError: If nobody answers in it.
     """
-    entries: list[_Entry] = []
     broken: list[int] = []
-    for number, text in lines(data):
-        entry = _ENTRY.read_or_none(text)
-        if entry is None:
-            broken.append(number)
-        else:
-            entries.append(entry)
-    session = _Session(entries)
+    session = _Session([entry for _, entry in _ENTRY.read_lines(data, broken)])
     requests = session.requests()
     if not requests:
         raise RequestError(f"`{name}` is a session of pi in which nobody answers")
-    notes = session.notes.told()
-    if broken:
-        skipped = f"skipped lines that are cut off or no JSON objects: {numbered(broken)}"
-        notes = (skipped, *notes)
-    return [Recording(KIND, name, requests, notes)]
+    return [Recording(KIND, name, requests, (*skipped(broken), *session.notes.told()))]
 
 
 class _Session:
@@ -257,17 +245,15 @@ class _Session:
 
     def _answer(self, message: _Message, entry: _Entry, *, is_new: bool) -> None:
         wire_format = _FORMATS.get(message.api or "", "openai-chat")
-        model = message.model or ""
         if is_new:
-            answer = Answer(model, _usage(message.usage), seconds(entry.timestamp))
-            unrecorded = _UNRECORDED if model else _UNRECORDED | {"model"}
-            self._requests.append(self._talk.request(wire_format, answer, unrecorded))
+            answer = Answer(message.model or "", _usage(message.usage), seconds(entry.timestamp))
+            self._requests.append(self._talk.request(wire_format, answer, _UNRECORDED))
         if message.stop_reason in _FAILED:
             return
         calls = [
             (head.id or "", head.name or "")
-            for text in elements_or_none(message.content) or ()
-            if (head := _HEAD.read_or_none(text)) and head.type == "toolCall"
+            for _, head in _HEAD.read_each(message.content)
+            if head.type == "toolCall"
         ]
         self._talk.answer(partial(_parts, message.content), calls, len(entry.message), wire_format)
 
@@ -284,9 +270,8 @@ def _usage(tokens: _Tokens | None) -> Usage | None:
 def _parts(content: Raw) -> list[Part]:
     """Decode what a message says."""
     if begins(content, b'"'):
-        return words(string(content))
-    found = map(_BLOCK.read_or_none, elements_or_none(content) or ())
-    return [part for block in found if block and (part := _part(block))]
+        return said(content)
+    return [part for _, block in _BLOCK.read_each(content) if (part := _part(block))]
 
 
 def _part(block: _Block) -> Part | None:
@@ -296,8 +281,7 @@ def _part(block: _Block) -> Part | None:
         case "image":
             return Media("image", block.mime_type or "", block.data or "")
         case "toolCall":
-            arguments = bytes(block.arguments).decode("utf-8", "replace")
-            return ToolCall(block.id or "", block.name or "", arguments)
+            return Call(block.id, block.name, block.arguments).part
         case "thinking":
             signature = block.thinking_signature or ""
             return Thinking(block.thinking or "", signature, is_redacted=bool(block.redacted))

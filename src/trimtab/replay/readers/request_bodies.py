@@ -16,16 +16,7 @@ import msgspec
 from msgspec import Raw
 
 from trimtab.errors import RequestError
-from trimtab.replay.json_lines import (
-    ABSENT,
-    Line,
-    Shape,
-    begins,
-    elements,
-    lines,
-    numbered,
-    trimmed,
-)
+from trimtab.replay.json_lines import ABSENT, Line, Shape, begins, elements, lines, skipped, trimmed
 from trimtab.replay.recording import RecordedRequest, Recording
 from trimtab.wire.json_spans import load
 
@@ -91,8 +82,7 @@ def read(data: bytes, name: str) -> list[Recording]:
             requests.append(_request(body))
     if not requests:
         raise RequestError(f"`{name}` holds no request body")
-    note = f"skipped lines that are cut off or no request bodies: {numbered(others)}"
-    return [Recording(KIND, name, requests, (note,) if others else ())]
+    return [Recording(KIND, name, requests, skipped(others, "no request bodies"))]
 
 
 def _texts(data: bytes) -> Iterator[Line]:

@@ -8,14 +8,13 @@ agent's system prompt, but for the benchmark's own words around it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 
 import msgspec
 from msgspec import Raw
 
 from trimtab.errors import RequestError
-from trimtab.messages import Part, Text, ToolCall, ToolResult
+from trimtab.messages import ToolResult
 from trimtab.replay.answers import Answer, Notes, chat_usage, seconds
 from trimtab.replay.json_lines import (
     ABSENT,
@@ -27,7 +26,7 @@ from trimtab.replay.json_lines import (
     value,
 )
 from trimtab.replay.recording import RecordedRequest, Recording
-from trimtab.replay.talks import Talk, words
+from trimtab.replay.talks import Call, Talk, result_of, said
 
 __all__ = ["KIND", "read", "recognises"]
 
@@ -107,8 +106,7 @@ def read(data: bytes, name: str) -> list[Recording]:
     results = _RESULTS.read_or_none(data) or _Results()
     info = _INFO.read_or_none(results.info) or _Info()
     recordings = []
-    for text in elements_or_none(results.simulations) or ():
-        simulation = _SIMULATION.read_or_none(text) or _Simulation()
+    for _, simulation in _SIMULATION.read_each(results.simulations):
         notes = Notes()
         requests = _requests(simulation, info, notes)
         if requests:
@@ -124,45 +122,20 @@ def _requests(simulation: _Simulation, info: _Info, notes: Notes) -> list[Record
     talk.system = (info.environment_info and info.environment_info.policy) or ""
     model = (info.agent_info and info.agent_info.llm) or ""
     requests = []
-    for text in elements_or_none(simulation.messages) or ():
-        message = _MESSAGE.read_or_none(text)
-        if message is None:
-            continue
+    for text, message in _MESSAGE.read_each(simulation.messages):
         if message.role == "assistant":
             if talk.count:  # nobody asked for a greeting
                 answer = Answer(model, chat_usage(value(message.usage)), seconds(message.timestamp))
-                requests.append(talk.request("openai-chat", answer, _unrecorded(model)))
-            calls = list(_calls(message.tool_calls))
-            named = [(call.id or "", call.name or "") for call in calls]
-            talk.answer(partial(_parts, message.content, calls), named, len(text), "openai-chat")
+                requests.append(talk.request("openai-chat", answer, _UNRECORDED))
+            found = _CALL.read_each(message.tool_calls)
+            calls = [Call(call.id, call.name, call.arguments) for _, call in found]
+            talk.reply(message.content, calls, len(text), "openai-chat")
         elif message.role == "tool" and message.requestor != "user":
             talk.result(message.id or "", partial(_result, message), len(text))
         elif message.role == "user" and not elements_or_none(message.tool_calls):
-            talk.say("user", partial(_words, message.content), len(text))
+            talk.say("user", partial(said, message.content), len(text))
     return requests
 
 
-def _unrecorded(model: str) -> frozenset[str]:
-    return _UNRECORDED if model else _UNRECORDED | {"model"}
-
-
-def _calls(texts: Raw) -> Iterable[_Call]:
-    return (call for text in elements_or_none(texts) or () if (call := _CALL.read_or_none(text)))
-
-
-def _parts(content: Raw, calls: Iterable[_Call]) -> list[Part]:
-    said: list[Part] = [Text(text)] if (text := string(content)) else []
-    arguments = (bytes(call.arguments).decode("utf-8", "replace") for call in calls)
-    return said + [
-        ToolCall(call.id or "", call.name or "", text)
-        for call, text in zip(calls, arguments, strict=True)
-    ]
-
-
-def _words(content: Raw) -> list[Part]:
-    return words(string(content))
-
-
 def _result(message: _Message) -> ToolResult:
-    text = string(message.content)
-    return ToolResult(message.id or "", (Text(text),) if text else ())
+    return result_of(message.id, string(message.content))

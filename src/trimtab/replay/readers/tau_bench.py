@@ -7,6 +7,8 @@ simulated user said last ended the run, so no request followed it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 from msgspec import Raw
 
@@ -21,10 +23,10 @@ from trimtab.replay.json_lines import (
     elements_or_none,
     lines,
     mentions,
-    numbered,
+    skipped,
     trimmed,
 )
-from trimtab.replay.recording import Recording
+from trimtab.replay.recording import Recording, with_notes
 
 __all__ = ["KIND", "read", "recognises"]
 
@@ -44,8 +46,7 @@ def recognises(data: bytes) -> bool:
     """Say whether its rows have a task and a trajectory."""
     if not mentions(data, b"traj", b"task_id"):
         return False
-    rows, _ = _rows(data)
-    return bool(rows)
+    return any(row is not None for _, row in _rows(data))
 
 
 def read(data: bytes, name: str) -> list[Recording]:
@@ -58,39 +59,32 @@ def read(data: bytes, name: str) -> list[Recording]:
     Raises:
         RequestError: If nobody answers in any of them.
     """
-    rows, broken = _rows(data)
-    found = [_recording(row, name) for row in rows]
+    rows = list(_rows(data))
+    broken = [number for number, row in rows if number and row is None]
+    found = [_recording(row, name) for _, row in rows if row is not None]
     recordings = [recording for recording in found if recording is not None]
     if not recordings:
         raise RequestError(f"`{name}` holds no conversation of tau-bench that was answered")
-    if broken:
-        first = recordings[0]
-        note = f"skipped lines that are cut off or no rows: {numbered(broken)}"
-        recordings[0] = Recording(first.kind, first.name, first.requests, (note,))
-    return recordings
+    return with_notes(recordings, skipped(broken, "no rows"))
 
 
-def _rows(data: bytes) -> tuple[list[_Row], list[int]]:
-    """Find the rows in an array or on lines, and the numbers of lines that are none."""
+def _rows(data: bytes) -> Iterator[tuple[int, _Row | None]]:
+    """Find the rows in an array or on lines, each with its line, or 0; None where a line is none."""
     whole = trimmed(data)
     if begins(whole, b"["):
-        found = [_ROW.read_or_none(row) for row in elements_or_none(whole) or ()]
-        return [row for row in found if row is not None and begins(row.traj, b"[")], []
-    rows, broken = [], []
+        for _, row in _ROW.read_each(whole):
+            if begins(row.traj, b"["):
+                yield 0, row
+        return
     for number, text in lines(data):
-        row = _ROW.read_or_none(text)
-        if row is not None and begins(row.traj, b"["):
-            rows.append(row)
-        else:
-            broken.append(number)
-    return rows, broken
+        found = _ROW.read_or_none(text)
+        yield number, found if found is not None and begins(found.traj, b"[") else None
 
 
 def _recording(row: _Row, name: str) -> Recording | None:
     texts: list[Bytes] = [memoryview(text) for text in elements_or_none(row.traj) or ()]
-    messages = [CHAT_MESSAGE.read_or_none(text) for text in texts]
-    known = [message for message in messages if message is not None]
-    if len(known) < len(messages):
+    known = [message for text in texts if (message := CHAT_MESSAGE.read_or_none(text))]
+    if len(known) < len(texts):
         return None
     answers = [
         (place, Answer())

@@ -14,19 +14,11 @@ import msgspec
 from msgspec import Raw
 
 from trimtab.errors import RequestError
-from trimtab.messages import Part, Text, ToolCall, ToolResult
+from trimtab.messages import ToolResult
 from trimtab.replay.answers import Answer, Notes, billed, seconds
-from trimtab.replay.json_lines import (
-    ABSENT,
-    Shape,
-    begins,
-    elements_or_none,
-    mentions,
-    string,
-    value,
-)
+from trimtab.replay.json_lines import ABSENT, Bytes, Shape, begins, mentions, string, value
 from trimtab.replay.recording import RecordedRequest, Recording
-from trimtab.replay.talks import Talk, words
+from trimtab.replay.talks import Call, Talk, result_of, words
 from trimtab.usage import Usage
 
 __all__ = ["KIND", "read", "recognises"]
@@ -120,18 +112,15 @@ def read(data: bytes, name: str) -> list[Recording]:
     notes, tools = Notes(), dict[str, None]()
     talk = Talk(notes, tools)
     requests: list[RecordedRequest] = []
-    for text in elements_or_none(run.llm_interactions) or ():
-        interaction = _INTERACTION.read_or_none(text)
-        if interaction is None:
-            continue
+    for _, interaction in _INTERACTION.read_each(run.llm_interactions):
         response = _RESPONSE.read_or_none(interaction.response)
         if response is None:
             continue
         named = value(interaction.tools_available)
         names = named if isinstance(named, list) else []
         tools.update((tool, None) for tool in names if isinstance(tool, str))
-        messages = _messages(interaction.input_messages)
-        if talk.count and messages and messages[0][0].role == "system":
+        messages = _MESSAGE.read_each(interaction.input_messages)
+        if talk.count and messages and messages[0][1].role == "system":
             talk = Talk(notes, tools)
         _ask(talk, messages)
         requests.append(_answered(talk, interaction, response))
@@ -140,35 +129,28 @@ def read(data: bytes, name: str) -> list[Recording]:
     return [Recording(KIND, name, requests, notes.told())]
 
 
-def _messages(texts: Raw) -> list[tuple[_Message, int]]:
-    found = [(_MESSAGE.read_or_none(text), len(text)) for text in elements_or_none(texts) or ()]
-    return [(message, size) for message, size in found if message is not None]
-
-
-def _ask(talk: Talk, messages: Sequence[tuple[_Message, int]]) -> None:
-    for message, size in messages:
+def _ask(talk: Talk, messages: Sequence[tuple[Bytes, _Message]]) -> None:
+    for text, message in messages:
         told = message.tool_result
         if told is not None:
-            talk.result(told.call_id or "", partial(_result, told), size)
+            talk.result(told.call_id or "", partial(_result, told), len(text))
         said = string(message.content)
         if said and message.role == "system":
             talk.system = f"{talk.system}\n\n{said}" if talk.system else said
         elif said:
-            talk.say("user", partial(words, said), size)
+            talk.say("user", partial(words, said), len(text))
 
 
 def _answered(talk: Talk, interaction: _Interaction, response: _Response) -> RecordedRequest:
     wire_format = _FORMATS.get((interaction.provider or "").lower(), "openai-chat")
     model = response.model or interaction.model or ""
     answer = Answer(model, _usage(response.usage, model), seconds(interaction.timestamp))
-    request = talk.request(wire_format, answer, _UNRECORDED if model else _UNRECORDED | {"model"})
-    found = map(_CALL.read_or_none, elements_or_none(response.tool_calls) or ())
-    calls = [call for call in found if call is not None]
-    said = string(response.content)
-    if said or calls:
-        named = [(call.call_id or "", call.name or "") for call in calls]
+    request = talk.request(wire_format, answer, _UNRECORDED)
+    found = _CALL.read_each(response.tool_calls)
+    calls = [Call(call.call_id, call.name, call.arguments) for _, call in found]
+    if calls or string(response.content):
         size = len(response.content) + len(response.tool_calls)
-        talk.answer(partial(_parts, said, calls), named, size, wire_format)
+        talk.reply(response.content, calls, size, wire_format)
     return request
 
 
@@ -187,17 +169,6 @@ def _usage(tokens: _Tokens | None, model: str) -> Usage | None:
     )
 
 
-def _parts(said: str, calls: Sequence[_Call]) -> list[Part]:
-    parts: list[Part] = [Text(said)] if said else []
-    return parts + [
-        ToolCall(
-            call.call_id or "", call.name or "", bytes(call.arguments).decode("utf-8", "replace")
-        )
-        for call in calls
-    ]
-
-
 def _result(told: _ToolResult) -> ToolResult:
     texts = [text for text in (string(told.result), string(told.error)) if text]
-    content = (Text("\n".join(texts)),) if texts else ()
-    return ToolResult(told.call_id or "", content, is_error=told.success is False)
+    return result_of(told.call_id, "\n".join(texts), is_error=told.success is False)
