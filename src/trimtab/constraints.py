@@ -40,6 +40,7 @@ class Constraints:
         results_must_follow: Whether results must stand directly behind their calls.
         neighbours_are_one_turn: Whether messages of one role in a row count as
             one, so that results may stand behind the last of them.
+        results_come_first: Whether results stand in front of all else in their message.
         results_share_message: Whether all results of a turn stand in one message.
         roles_must_alternate: Whether two users in a row are refused, so that what
             keeps roles alternating is never left out.
@@ -55,6 +56,7 @@ class Constraints:
     binds_thinking: bool = False
     results_must_follow: bool = True
     neighbours_are_one_turn: bool = False
+    results_come_first: bool = True
     results_share_message: bool = False
     roles_must_alternate: bool = False
     refuses_blank_text: bool = False

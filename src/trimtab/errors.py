@@ -5,7 +5,9 @@
     TrimtabError                  the base; never raised itself
     ├── RequestError              the input cannot be used; whoever made it can mend it
     │   ├── MalformedBodyError    not JSON, or cut off: carries the byte offset
-    │   └── UnknownFormatError    JSON, but of no format that is known
+    │   ├── UnknownFormatError    JSON, but of no format that is known
+    │   ├── UnknownEncodingError  a content encoding that is not known
+    │   └── BodyTooLargeError     it unpacks to more than is allowed: carries what is
     ├── PolicyError               a setting that cannot hold: names it, its value, what is allowed
     ├── TokenCountError           a counter failed or answered nonsense; nothing falls back in silence
     ├── StoreError                a conversation could not be stored or read back
@@ -21,6 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "BodyTooLargeError",
     "MalformedBodyError",
     "MissingExtraError",
     "PolicyError",
@@ -28,6 +31,7 @@ __all__ = [
     "StoreError",
     "TokenCountError",
     "TrimtabError",
+    "UnknownEncodingError",
     "UnknownFormatError",
 ]
 
@@ -55,6 +59,22 @@ class MalformedBodyError(RequestError):
 
 class UnknownFormatError(RequestError):
     """The body is JSON, but none of the formats that are known."""
+
+
+class UnknownEncodingError(RequestError):
+    """A content encoding that is not known, or too many of them. HTTP answers it with 415."""
+
+
+class BodyTooLargeError(RequestError):
+    """The unpacked body is larger than is allowed. HTTP answers it with 413.
+
+    Attributes:
+        limit_bytes: What is allowed.
+    """
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(f"the body unpacks to more than {limit_bytes:,} bytes")
+        self.limit_bytes = limit_bytes
 
 
 class PolicyError(TrimtabError):

@@ -47,9 +47,15 @@ MediaKind: TypeAlias = Literal["image", "document", "audio", "video", "file"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words, of whoever the message's role says."""
+    """Words, of whoever the message's role says.
+
+    Attributes:
+        text: The words.
+        opaque: Signature that the provider put on them; it stays verbatim or goes with them.
+    """
 
     text: str
+    opaque: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +66,16 @@ class Thinking:
         text: The reasoning in words; empty where the provider keeps it to itself.
         opaque: Signature or encrypted form. Bound to its text: both stay verbatim or go together.
         is_redacted: Whether the provider shows no words at all, only the encrypted form.
+        needs_answer: Whether the provider refuses it where nothing of the assistant's follows.
+        signed_by: The wire format whose provider signed it, which no other takes; empty where
+            nobody said, and then it is taken for the one that it is sent to.
     """
 
     text: str
     opaque: str = field(default="", repr=False)
     is_redacted: bool = False
+    needs_answer: bool = field(default=False, compare=False)
+    signed_by: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +109,7 @@ class Media:
         width: Pixels; 0 where it is not known.
         height: Pixels; 0 where it is not known.
         pages: Pages of a document; 0 where it is not known.
+        seconds: How long a recording plays; 0 where it is not known.
     """
 
     kind: MediaKind
@@ -108,6 +120,7 @@ class Media:
     width: int = 0
     height: int = 0
     pages: int = 0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,15 +177,18 @@ class Message:
         result_ids: Ids of the calls whose results it carries, in order.
         has_own_words: Whether it holds anything but tool results.
         origin: Why it exists, where nobody said it; None for all others.
+        weight: Kept by whoever weighs it, so that it is weighed once: the
+            scale and its figure. No part of the message's value.
     """
 
-    __slots__ = ("_load", "call_ids", "has_own_words", "origin", "result_ids", "role")
+    __slots__ = ("_load", "call_ids", "has_own_words", "origin", "result_ids", "role", "weight")
 
     role: Role
     call_ids: tuple[str, ...]
     result_ids: tuple[str, ...]
     has_own_words: bool
     origin: Origin | None
+    weight: tuple[object, int] | None
 
     def __init__(self, role: Role, parts: Iterable[Part], *, origin: Origin | None = None) -> None:
         held = tuple(parts)
@@ -181,6 +197,7 @@ class Message:
         self.result_ids = tuple(part.call_id for part in held if isinstance(part, ToolResult))
         self.has_own_words = len(self.result_ids) < len(held) or not held
         self.origin = origin
+        self.weight = None
         self._load: Callable[[], tuple[Part, ...]] = lambda: held
 
     @classmethod
@@ -208,6 +225,7 @@ class Message:
         message.result_ids = result_ids
         message.has_own_words = has_own_words
         message.origin = None
+        message.weight = None
         message._load = load  # noqa: SLF001 - its own
         return message
 

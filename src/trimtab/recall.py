@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from trimtab.chain import NO_ROUNDS, Rounds, rounds_after
-from trimtab.lineage import align, carried, shifted, within
+from trimtab.lineage import align, carried, shifted, sound, within
 from trimtab.messages import Message, ToolResult
 from trimtab.plan import EMPTY_PLAN, Drop, Edit, Fold, Keep, Plan, Replace, Slot, apply, compose
 from trimtab.state import State
@@ -37,7 +37,7 @@ class Known:
         is_edited: Whether the client changed messages that were sent before.
         counted: How many messages the rest of this is about.
         settled: Messages before it are closed and weighed.
-        settled_tokens: What they weigh as they were sent.
+        settled_tokens: What they weigh as they were sent; see :class:`~trimtab.state.State`.
         whole_tokens: What the counted messages weigh as they came.
         rounds: What the weak key hashes of them.
         seen: Their digests.
@@ -55,16 +55,20 @@ class Known:
     seen: bytes = field(default=b"", repr=False)
 
 
-def recall(turn: Turn, state: State | None) -> Known:
+def recall(turn: Turn, state: State | None, *, is_weighed: bool = True) -> Known:
     """Say what is known of a request.
 
     Args:
         turn: The request.
         state: What was found of its conversation; None for nothing.
+        is_weighed: Whether what the state says of weights still holds; they are those of
+            its model.
     """
     if state is None or not state.messages:
         return Known(state)
     if state.messages <= len(turn.links) and turn.links[state.messages - 1] == state.key:
+        if not is_weighed:
+            return Known(state, state.messages, state.plan)
         return Known(
             state,
             state.messages,
@@ -77,10 +81,13 @@ def recall(turn: Turn, state: State | None) -> Known:
             seen=state.seen,
         )
     places = align(state.digests(), turn.digests())
+    messages, manners = turn.request.messages, turn.request.manners
     if not places.is_edited:
-        return Known(state, places.shared, within(state.plan, places.shared))
+        plan = within(state.plan, places.shared)
+        return Known(state, places.shared, sound(plan, messages, manners, places.shared))
+    plan = carried(state.plan, places)
     newest = max(places.now.values()) + 1
-    return Known(state, newest, carried(state.plan, places), is_edited=True)
+    return Known(state, newest, sound(plan, messages, manners), is_edited=True)
 
 
 @dataclass(frozen=True, slots=True)

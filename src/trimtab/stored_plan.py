@@ -28,6 +28,16 @@ _PARTS: dict[str, type[Part]] = {
 }
 """Parts whose fields are strings and numbers."""
 
+_LATER_FIELDS = frozenset(
+    (
+        ("Text", "opaque"),
+        ("Thinking", "needs_answer"),
+        ("Thinking", "signed_by"),
+        ("Media", "seconds"),
+    )
+)
+"""Fields that the first version did not have; they are stored only where they say something."""
+
 
 def store_plan(plan: Plan, keep: Callable[[Json], str]) -> Json:
     """Make JSON of a plan.
@@ -171,8 +181,13 @@ def _store_part(part: Part) -> Json:
             "content": content,
             "error": part.is_error,
         }
-    fields = {name: getattr(part, name) for name in part.__dataclass_fields__}
-    return {"part": type(part).__name__, **fields}
+    kind = type(part).__name__
+    fields = {
+        name: value
+        for name in part.__dataclass_fields__
+        if (value := getattr(part, name)) or (kind, name) not in _LATER_FIELDS
+    }
+    return {"part": kind, **fields}
 
 
 def _load_part(value: Json) -> Part:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies.builders import words_of
-from trimtab import Constraints, Message, Opaque, Plan, Text, ToolCall, ToolResult
+from trimtab import Constraints, Message, Opaque, Plan, Text, Thinking, ToolCall, ToolResult
 from trimtab.plan import apply
 from trimtab.strategies.mend_pairs import EMPTY, NO_RESULT, mend_pairs
 
@@ -68,6 +68,38 @@ def test_a_late_result_moves_behind_its_call() -> None:
     assert words_of(mended(messages)) == ["go", "call a", "result a", "wait"]
     assert mended(messages)[2].parts == (ToolResult("a", (Text("1"),)),)
     assert mended(messages, LOOSE) == messages
+
+
+def test_a_result_behind_words_stays_where_the_provider_takes_it_there() -> None:
+    """What is accepted is no fault."""
+    messages = [calls("a"), Message("user", [Text("words"), ToolResult("a", (Text("1"),))])]
+
+    assert mend_pairs(messages, Constraints(results_come_first=False)) == ()
+
+
+def test_reasoning_that_must_not_stand_alone_goes_where_it_does() -> None:
+    """Before words of the user, before a result and at the end; not before an answer or a call."""
+    alone, free = Message.assistant(Thinking("hm", "{}", needs_answer=True)), Thinking("hm")
+    messages = [
+        Message.user("go"),
+        alone,
+        alone,
+        Message.user("again"),
+        alone,
+        calls("a"),
+        alone,
+        Message.tool("a", "1"),
+        Message.assistant(free),
+        Message.user("once more"),
+        alone,
+        Message.assistant(free),
+        Message.assistant("ok"),
+        alone,
+    ]
+
+    kept = [messages[place] for place in (0, 3, 4, 5, 7, 8, 9, 10, 11, 12)]
+    assert mended(messages, LOOSE) == kept
+    assert mended(kept, LOOSE) == kept
 
 
 def test_a_result_behind_words_moves_to_the_front() -> None:

@@ -150,6 +150,37 @@ def test_older_openai_models_count_tiles(
     assert media_tokens(image(width, height, detail), model) == tokens
 
 
+@pytest.mark.parametrize(
+    ("model", "media", "tokens"),
+    [
+        # Up to 384 pixels one tile of 258; one pixel more, and tiles of two thirds of the short side.
+        ("gemini-2.5-pro", image(384, 384), 258),
+        ("gemini-2.5-pro", image(385, 384), 258 * 2 * 2),
+        ("gemini-2.0-flash", image(960, 540), 258 * 3 * 2),
+        # A tile has 256 pixels at least and 768 at most.
+        ("gemini-1.5-pro", image(768, 100), 258 * 3),
+        ("gemini-2.5-flash", image(3072, 1536), 258 * 4 * 2),
+        ("gemini-pro-vision", image(2304, 2305), 258 * 3 * 4),
+        # From Gemini 3 on only the setting counts.
+        ("gemini-3-flash-preview", image(10, 10), 1120),
+        ("google/gemini-3.1-pro-preview", image(4000, 3000), 1120),
+        ("gemini-4-argon", image(10, 10, "MEDIA_RESOLUTION_LOW"), 280),
+        ("gemini-3-pro", image(10, 10, "media_resolution_medium"), 560),
+        ("gemini-3-pro", image(10, 10, "MEDIA_RESOLUTION_HIGH"), 1120),
+        ("gemini-3-pro", image(10, 10, "MEDIA_RESOLUTION_ULTRA_HIGH"), 2240),
+        ("gemini-3-pro", image(10, 10, "MEDIA_RESOLUTION_UNSPECIFIED"), 1120),
+        # Pages of documents.
+        ("gemini-2.5-flash", Media("document", pages=3), 3 * 258),
+        ("gemini-3-pro", Media("document", pages=3), 3 * 560),
+        ("gemini-3-pro", Media("document", pages=2, detail="MEDIA_RESOLUTION_LOW"), 2 * 280),
+        ("gemini-3-pro", Media("document", pages=2, detail="MEDIA_RESOLUTION_HIGH"), 2 * 1120),
+    ],
+)
+def test_gemini_counts_tiles_or_settings(model: str, media: Media, tokens: int) -> None:
+    """Up to Gemini 2.5 tiles of an image, later what its resolution setting says; pages alike."""
+    assert media_tokens(media, model) == tokens
+
+
 def test_shrinking_to_patches_is_as_in_the_guide_of_openai() -> None:
     """1,800 x 2,400 within 1,536 patches becomes 1,056 x 1,408, which is 1,452."""
     formula = type(image_formula("gpt-5.4"))(2400, 1536, 1.0)  # type: ignore[call-arg]
@@ -193,7 +224,9 @@ def test_an_image_of_no_known_size_is_taken_as_large(size: tuple[int, int]) -> N
         (Media("document", location="file-1"), 33 * 47 + 3_000),
         (Media("document", data="A" * 400_000), 3 * (33 * 47 + 3_000)),  # 300,000 bytes
         (Media("audio", data="A" * 32_000), 48),  # 24,000 bytes
-        (Media("video", data="A" * 32_000), 48),
+        (Media("video", data="A" * 32_000), 57),
+        (Media("audio", data="A" * 32_000, seconds=2.5), 80),
+        (Media("video", location="file-1", seconds=10), 10 * (263 + 32)),
         (Media("audio", location="file-1"), 1),
         (Media("file", data="A" * 4_000), 750),  # 3,000 bytes
         (Media("file", location="file-1"), 1),

@@ -100,6 +100,7 @@ def body(*messages: Any, **more: Any) -> Json:
 
 OLD = {"model": "claude-sonnet-4-5"}
 NEW = {"model": "claude-opus-4-8"}
+OFF = {"type": "disabled"}
 MANUAL = {**OLD, "thinking": {"type": "enabled", "budget_tokens": 1024}}
 
 # ---------------------------------------------------------------------- table
@@ -357,6 +358,14 @@ ROWS: list[Row] = [
         body(ASK, claude(search(), found()), ASK, claude(search(), found()), ASK),
     ),
     (
+        "A16",
+        "messages[5].content[0]",
+        body(
+            ASK, claude(search(), call()), user(result()), claude(text()), ASK, claude(found()), ASK
+        ),
+        body(ASK, claude(search(), call()), user(result()), claude(found(), text()), ASK),
+    ),
+    (
         "A17",
         "messages[1].content[0]",
         body(ASK, claude(search(), call()), user(result(), text())),
@@ -401,6 +410,12 @@ ROWS: list[Row] = [
         body(ASK, system(URL), **NEW),
         body(ASK, system(text()), **NEW),
     ),
+    (
+        "A-role",
+        "messages[1].content[0]",
+        body(ASK, system(pdf(1)), **NEW),
+        body(user(pdf(1)), system(text()), **NEW),
+    ),
     ("A-role", "messages[1].role", body(ASK, {"role": "tool", "content": "x"}), body(ASK, ASK)),
     ("A-role", "messages[1].role", body(ASK, {"role": ["user"], "content": "x"}), body(ASK, ASK)),
     (
@@ -428,6 +443,12 @@ ROWS: list[Row] = [
         body(ASK, claude(text()), ASK),
     ),
     ("A-name", "messages[1].content[0].id", body(ASK, claude(call(id=None)), ASK), body(ASK)),
+    (
+        "A-name",
+        "tools[1].name",
+        body(ASK, tools=[LS, {**LS, "type": "custom", "name": "list files"}]),
+        body(ASK, tools=[LS, {"type": "mcp_toolset", "mcp_server_name": "a b"}, 5]),
+    ),
     (
         "A-compaction-empty",
         "messages[0].content[0]",
@@ -463,6 +484,12 @@ ROWS: list[Row] = [
         "thinking.type",
         body(ASK, model="claude-fable-5", thinking={"type": "disabled"}),
         body(ASK, model="claude-opus-5", thinking={"type": "disabled"}),
+    ),
+    (
+        "A-thinking",
+        "thinking.type",
+        body(ASK, model="claude-opus-5", thinking=OFF, output_config={"effort": "max"}),
+        body(ASK, model="claude-opus-5", thinking=OFF, output_config={"effort": "high"}),
     ),
     (
         "A-tool-choice",
@@ -524,6 +551,11 @@ def test_every_rule_has_a_row() -> None:
             [("A1", "messages[0]"), ("A-role", "messages[0].role")],
         ),
         (body("x", ASK), [("A-shape", "messages[0]")]),
+        # what a server tool found is not for the user to say, even where it is awaited
+        (
+            body(ASK, claude(search(), call()), user(result(), found())),
+            [("A16", "messages[2].content[1]"), ("A17", "messages[1].content[0]")],
+        ),
         # the prefill ends in something that is no block
         (
             body(ASK, claude(text("So "), 5), **OLD),

@@ -426,6 +426,8 @@ def test_the_answer_stands_in_front_of_a_marker() -> None:
         ((user("a"), user("b"), HURRY), Drop(Ref(0), "")),
         # it goes itself
         (MIDDLE, Drop(Ref(1), "")),
+        # the client left it without one
+        ((user("a"), HURRY, user("b"), DONE, user("c")), Drop(Ref(3), "")),
         # it stands in front, where the request was broken on arrival
         ((HURRY, DONE, user("b")), Drop(Ref(1), "")),
     ],

@@ -14,8 +14,14 @@ from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as some
 
-from trimtab.errors import MalformedBodyError, MissingExtraError, RequestError
-from trimtab.wire.encodings import BodyTooLargeError, UnknownEncodingError, undo_encoding
+from trimtab.errors import (
+    BodyTooLargeError,
+    MalformedBodyError,
+    MissingExtraError,
+    RequestError,
+    UnknownEncodingError,
+)
+from trimtab.wire.encodings import undo_encoding
 
 BODY = '{"model":"m","input":"hello 你好"}'.encode()
 

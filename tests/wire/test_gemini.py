@@ -33,6 +33,7 @@ from trimtab.constraints import Constraints
 from trimtab.errors import MalformedBodyError
 from trimtab.messages import Surface, Tool
 from trimtab.plan import Forbidden, Ref
+from trimtab.tokens import Measure
 from trimtab.wire import Call, Request, build, check, format_named, read, write
 from trimtab.wire.json_spans import locate
 
@@ -87,7 +88,7 @@ def test_every_message_becomes_parts() -> None:
         Thinking("hm", "c2ln"),
         Opaque("executableCode", json.dumps(raw[1])),
         Opaque("codeExecutionResult", json.dumps(raw[2])),
-        Text("let me look"),
+        Text("let me look", "c2lh"),
         ToolCall(first, "ls", '{"dir": "/", "n": 1.5}', "c2li"),
         ToolCall(second, "ls", "{}"),
         ToolCall(third, "look", "{}"),
@@ -301,6 +302,37 @@ def test_calls_of_different_turns_have_different_ids() -> None:
     assert calls == results
 
 
+def test_equal_calls_have_different_ids() -> None:
+    """Without a signature they are told apart by how many were made before, and answered in order."""
+    again = [model(call(), call("b")), user(result(), result("b"))]
+
+    calls, results = ids(user("x"), *again, *again, user("y"), *again)
+
+    assert len(set(calls)) == 6
+    assert calls == results
+
+
+@given(count=st.integers(1, 6), place=st.integers(0, 12))
+def test_ids_of_equal_calls_are_the_same_however_much_is_read(count: int, place: int) -> None:
+    """Also where only the end of a conversation is looked at."""
+    contents = [user("x"), *([model(call()), user(result())] * count)]
+    place = min(place, len(contents) - 1)
+
+    tail, alone = request(*contents).messages_from(place), request(*contents).message(place)
+
+    assert tail == request(*contents).messages[place:]
+    assert alone == request(*contents).messages[place]
+
+
+def test_a_conversation_that_goes_on_keeps_its_ids() -> None:
+    """What comes later changes no id of what was there."""
+    again = [model(call()), user(result())]
+    before, _ = ids(user("x"), *again, *again)
+    after, _ = ids(user("x"), *again, *again, user("y"), *again)
+
+    assert after[: len(before)] == before
+
+
 @given(drawn=bodies("gemini"), data=st.data())
 def test_ids_are_the_same_however_much_is_read(drawn: bytes, data: st.DataObject) -> None:
     """Alone, in the tail and in the whole; in the parts and without them."""
@@ -491,6 +523,81 @@ def test_a_message_that_we_made_is_encoded(message: Message, expected: Json | No
     assert found == ([] if expected is None else [expected])
 
 
+@pytest.mark.parametrize("signer", ["anthropic", "openai-responses"])
+def test_nobody_elses_signature_is_sent(signer: str) -> None:
+    """Reasoning that another provider signed is left out; what Gemini signed stays, on words too."""
+    foreign = Thinking("hm", "c2ln", signed_by=signer)
+    own = Thinking("hm", "c2ln", signed_by="gemini")
+
+    (raw,) = FORMAT.encode(Message.assistant(foreign, own, Text("so", "c2lh"), "be it"))
+
+    assert json.loads(raw) == model(
+        {"text": "hm", "thought": True, "thoughtSignature": "c2ln"},
+        {"text": "so", "thoughtSignature": "c2lh"},
+        "be it",
+    )
+
+
+def test_only_calls_of_the_turn_under_way_get_the_stand_in() -> None:
+    """And of them the first of each step, where it is not signed."""
+    signed = Message.assistant(ToolCall("t9", "ls", "{}", "c2ln"), ToolCall("t8", "ls", "{}"))
+    messages = [*CONVERTED, signed, Message.tool("t9", "a"), Message.tool("t8", "b")]
+
+    contents = json.loads(build(messages, "gemini").replace(b"1E400", b"1"))["contents"]
+
+    assert [
+        part.get("thoughtSignature")
+        for content in contents
+        for part in content["parts"]
+        if "functionCall" in part
+    ] == [None, None, "skip_thought_signature_validator", "c2ln", None]
+
+
+def test_a_signature_on_words_is_counted() -> None:
+    """It goes to the model with them."""
+    measure = Measure(CharTokenCounter())
+    plain = request(model({"text": "words"})).messages[0]
+    signed = request(model({"text": "words", "thoughtSignature": "A" * 1600})).messages[0]
+
+    assert measure.message(signed) - measure.message(plain) == 300
+
+
+@pytest.mark.parametrize("setting", ["MEDIA_RESOLUTION_LOW", {"level": "MEDIA_RESOLUTION_LOW"}])
+def test_media_say_how_closely_to_look(setting: Any) -> None:
+    """The setting of a part is what its media are counted by, and it is built again."""
+    part = {**IMAGE, "mediaResolution": setting}
+
+    media = request(user(part)).messages[0].parts[0]
+
+    assert isinstance(media, Media)
+    assert media.detail == "MEDIA_RESOLUTION_LOW"
+    (raw,) = FORMAT.encode(Message.user(media, Media("image", data="AA", detail="high")))
+    assert [part.get("mediaResolution") for part in json.loads(raw)["parts"]] == [
+        {"level": "MEDIA_RESOLUTION_LOW"},
+        None,
+    ]
+    (chat,) = format_named("openai-chat").encode(Message.user(media))
+    assert b"detail" not in chat
+
+
+@pytest.mark.parametrize(
+    ("shown", "seconds"),
+    [
+        ({"startOffset": "40s", "endOffset": "52.5s"}, 12.5),
+        ({"end_offset": "8s"}, 8.0),
+        ({"startOffset": "9s"}, 0.0),
+        ({"endOffset": 8, "fps": 5}, 0.0),
+    ],
+)
+def test_video_says_how_much_of_it_is_shown(shown: Json, seconds: float) -> None:
+    """From the start offset to the end offset."""
+    part = {"fileData": {"mimeType": "video/mp4", "fileUri": "x"}, "videoMetadata": shown}
+
+    assert request(user(part)).messages[0].parts == (
+        Media("video", "video/mp4", location="x", seconds=seconds),
+    )
+
+
 def test_words_join_a_content() -> None:
     """As its last part."""
     message = dumped(user("a", IMAGE))
@@ -630,6 +737,7 @@ def test_what_a_request_forbids_is_told() -> None:
     """The loop begins behind the last words of the user's."""
     assert request(*LOOP).constraints == Constraints(
         open_loop_start=1,
+        results_come_first=False,
         results_share_message=True,
         roles_must_alternate=True,
         refuses_blank_text=True,

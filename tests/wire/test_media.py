@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.wire.media import data_url, document_pages, image_size
+from trimtab.wire.media import data_url, document_pages, image_size, recording_seconds
 
 
 def encoded(payload: bytes) -> str:
@@ -105,3 +105,44 @@ def test_a_document_says_its_pages(payload: bytes, pages: int) -> None:
 def test_a_data_url_is_split(url: str, split: tuple[str, str] | None) -> None:
     """Media type and payload; anything else is no payload."""
     assert data_url(url) == split
+
+
+def wav(bytes_per_second: int, size: int) -> bytes:
+    """A recording of some bytes."""
+    fields = struct.pack("<IHHIIHH", 16, 1, 1, bytes_per_second // 2, bytes_per_second, 2, 16)
+    head = b"RIFF\0\0\0\0WAVEfmt " + fields + b"data\0\0\0\0"
+    return head + bytes(size - len(head))
+
+
+def mp4(version: int, units_per_second: int, units: int) -> bytes:
+    """As much of a film as says how long it is."""
+    layout = ">B3xIIII" if version == 0 else ">B3xQQIQ"
+    fields = struct.pack(layout, version, 1, 2, units_per_second, units)
+    return b"\0\0\0\x14ftypisom" + bytes(8) + b"\0\0\0\x6cmvhd" + fields + bytes(80)
+
+
+@pytest.mark.parametrize(
+    ("payload", "seconds"),
+    [
+        (wav(32_000, 80_000), 2.5),
+        (wav(0, 80_000), 0.0),
+        (mp4(0, 600, 1_500), 2.5),
+        (mp4(1, 1_000, 2_500), 2.5),
+        (mp4(0, 600, 2**32 - 1), 0.0),  # not known
+        (mp4(1, 600, 2**64 - 1), 0.0),
+        (mp4(0, 0, 1_500), 0.0),
+        (mp4(0, 600, 1_500)[:40], 0.0),
+        (b"\0\0\0\x14ftypisom", 0.0),
+        (b"ID3\4\0", 0.0),
+        (b"", 0.0),
+    ],
+)
+def test_a_recording_says_how_long_it_plays(payload: bytes, seconds: float) -> None:
+    """WAV by its bytes a second, MP4 by its head; anything else does not say."""
+    assert recording_seconds(encoded(payload)) == pytest.approx(seconds, rel=1e-4)
+
+
+@given(front=st.sampled_from([b"", wav(8_000, 60), mp4(0, 1, 1)[:44]]), tail=st.binary())
+def test_no_recording_raises(front: bytes, tail: bytes) -> None:
+    """A length is a number and not below 0, whatever the payload is."""
+    assert recording_seconds(encoded(front + tail)) >= 0

@@ -698,6 +698,7 @@ def test_a_body_is_built() -> None:
         "model": "gpt-5.6",
         "max_output_tokens": 64,
         "store": False,
+        "include": ["reasoning.encrypted_content"],
         "instructions": "be brief\n\nnow",
         "tools": [{"type": "function", "name": "ls", "description": "list", "parameters": {}}],
         "input": [

@@ -19,6 +19,7 @@ Json = dict[str, Any]
 
 ASK: Json = {"role": "user", "content": "list"}
 THOUGHT: Json = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
+SHELL: Json = {"type": "shell_call", "call_id": "a", "action": {}}
 TRIGGER: Json = {"type": "compaction_trigger"}
 REFERENCE: Json = {"type": "item_reference", "id": "fc_1"}
 
@@ -129,6 +130,25 @@ ROWS: list[Row] = [
         body(ASK, says(id="msg_1"), reasoning={"effort": "none"}),
     ),
     ("R4", "input[1]", body(ASK, says(id="m")), body(ASK, says(id="m"), model="gpt-4.1-mini")),
+    # Models that answer without reasoning unless they are asked for it, and models of others.
+    (
+        "R4",
+        "input[1]",
+        body(ASK, says(id="m"), model="gpt-5.4", reasoning={"effort": "high"}),
+        body(ASK, says(id="m"), model="gpt-5.4", reasoning={"context": "all_turns"}),
+    ),
+    (
+        "R4",
+        "input[1]",
+        body(ASK, says(id="m"), model="gpt-5.3-codex"),
+        body(ASK, says(id="m"), model="openai/gpt-5.5-mini"),
+    ),
+    (
+        "R4",
+        "input[1]",
+        body(ASK, says(id="m"), model="ft:o4-mini:acme"),
+        body(ASK, says(id="m"), model="deepseek-v4-flash"),
+    ),
     (
         "R5",
         "input[1]",
@@ -174,6 +194,12 @@ ROWS: list[Row] = [
         body(ASK, call(), output(output=[])),
     ),
     ("R9", "input[1].call_id", body(ASK, output("")), body(ASK)),
+    (
+        "R9",
+        "input[2].output",
+        body(ASK, SHELL, {"type": "shell_call_output", "call_id": "a"}),
+        body(ASK, SHELL, {"type": "shell_call_output", "call_id": "a", "output": []}),
+    ),
     ("R10", "input[0]", body(TRIGGER, ASK), body(ASK, TRIGGER)),
     (
         "R10",
@@ -269,6 +295,12 @@ def test_every_rule_has_a_row() -> None:
         ),
         # items, parts and fields that are not known
         body({"type": "hologram", "role": "critic"}, asks({"type": "hologram"}), new=1, tools={}),
+        # a patch that was applied without a word
+        body(
+            ASK,
+            {"type": "apply_patch_call", "call_id": "a", "operation": {}},
+            {"type": "apply_patch_call_output", "call_id": "a", "status": "completed"},
+        ),
         # what the provider runs itself, and what Codex answers a shell with
         body(ASK, {"type": "tool_search_call", "arguments": {}}, {"type": "tool_search_output"}),
         body(ASK, {"type": "local_shell_call", "call_id": "a", "action": {}}, output()),

@@ -1,4 +1,4 @@
-"""Mend a history that arrived broken: calls without results, results without calls, blank texts.
+"""Mend a history that arrived broken: calls without results, results without calls, and the like.
 
 A provider refuses such a request, on this turn and on every later one. The
 mending is a pure function of the history, so each later turn mends the same
@@ -7,6 +7,8 @@ places with the same bytes.
 * A call without a result gets one that says so, marked as an error.
 * A result that stands somewhere else moves behind its call.
 * A result that nothing asked for, or that answers a second time, goes.
+* Reasoning behind which nothing stands that it led to goes where the provider
+  refuses it alone.
 * A blank text goes where the provider refuses it; a message that held
   nothing else says that it was empty, so that roles keep alternating.
 """
@@ -18,7 +20,7 @@ from dataclasses import dataclass
 
 from trimtab.boundaries import MADE_PREFIX
 from trimtab.constraints import Constraints
-from trimtab.messages import Message, Text, ToolResult
+from trimtab.messages import Message, Text, Thinking, ToolResult
 from trimtab.plan import Drop, Edit, Fold, Ref, Replace
 
 __all__ = ["mend_pairs"]
@@ -47,6 +49,7 @@ def mend_pairs(messages: Sequence[Message], constraints: Constraints) -> tuple[E
         The edits, in the order of the messages; empty for a history that is sound.
     """
     edits = [] if _are_sound(messages, constraints) else list(_mend(messages, constraints))
+    edits += _drop_loose_thinking(messages)
     if constraints.refuses_blank_text:
         edits += _mend_blanks(messages, edits)
     return tuple(edits)
@@ -63,7 +66,7 @@ def _are_sound(messages: Sequence[Message], constraints: Constraints) -> bool:
             awaited -= answered
             if awaited and constraints.results_share_message:
                 return False
-            if message.has_own_words and (awaited or _has_late_result(message)):
+            if message.has_own_words and (awaited or _has_late_result(message, constraints)):
                 return False
             continue
         if awaited and not (message.role == "assistant" and constraints.neighbours_are_one_turn):
@@ -74,8 +77,10 @@ def _are_sound(messages: Sequence[Message], constraints: Constraints) -> bool:
     return not awaited
 
 
-def _has_late_result(message: Message) -> bool:
-    """Whether something else stands before a result in it."""
+def _has_late_result(message: Message, constraints: Constraints) -> bool:
+    """Whether something else stands before a result in it, where that is refused."""
+    if not constraints.results_come_first:
+        return False
     kinds = [isinstance(part, ToolResult) for part in message.parts]
     return kinds != sorted(kinds, reverse=True)
 
@@ -93,7 +98,7 @@ def _mend(messages: Sequence[Message], constraints: Constraints) -> Iterator[Edi
             answer = _first_unused(answers.get(call_id, ()), end, until, used)
             if answer is None:
                 put_in.append(ToolResult(call_id, (Text(NO_RESULT),), is_error=True))
-            elif _is_in_place(messages, answer, zone) or not constraints.results_must_follow:
+            elif _is_in_place(messages, answer, zone, constraints):
                 in_place.append(answer)
             else:
                 put_in.append(answer.result)
@@ -163,11 +168,15 @@ def _zone_end(messages: Sequence[Message], start: int) -> int:
     return place
 
 
-def _is_in_place(messages: Sequence[Message], answer: _Answer, zone_end: int) -> bool:
+def _is_in_place(
+    messages: Sequence[Message], answer: _Answer, zone_end: int, constraints: Constraints
+) -> bool:
+    if not constraints.results_must_follow:
+        return True
     if answer.message >= zone_end:
         return False
     before = messages[answer.message].parts[: answer.part]
-    return all(isinstance(part, ToolResult) for part in before)
+    return not constraints.results_come_first or all(isinstance(p, ToolResult) for p in before)
 
 
 def _drop_strays(messages: Sequence[Message], used: set[tuple[int, int]]) -> Iterator[Edit]:
@@ -184,6 +193,24 @@ def _drop_strays(messages: Sequence[Message], used: set[tuple[int, int]]) -> Ite
         if strays:
             ref = Ref(place, None if len(strays) == len(parts) else tuple(strays))
             yield Drop(ref, "a result that no call waits for here")
+
+
+def _drop_loose_thinking(messages: Sequence[Message]) -> list[Edit]:
+    """Drop reasoning that must not stand alone and does; the oldest first."""
+    loose: list[int] = []
+    leads_on = False
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if message.role != "assistant":
+            leads_on = False
+        elif not leads_on:
+            parts = () if message.call_ids else message.parts
+            if parts and all(isinstance(part, Thinking) for part in parts):
+                if any(isinstance(part, Thinking) and part.needs_answer for part in parts):
+                    loose.append(place)
+            else:
+                leads_on = True
+    return [Drop(Ref(place), "reasoning that led to nothing") for place in reversed(loose)]
 
 
 def _mend_blanks(messages: Sequence[Message], edits: Sequence[Edit]) -> list[Edit]:

@@ -41,6 +41,10 @@ _LONG_RUN = re.compile(r"(\S{20000}|\s{20000})")
 a long blank (from a million on). Both are cut, a token more or less a cut."""
 
 
+_MOST_BYTES = 4
+"""UTF-8 bytes of a character."""
+
+
 class BpeTokenCounter:
     """Count tokens as OpenAI's models do.
 
@@ -64,6 +68,10 @@ class BpeTokenCounter:
         except UnicodeEncodeError:
             # A lone surrogate: providers replace it, which makes one character of it.
             return self._count(text.encode("utf-8", "replace").decode())
+
+    def most(self, text: str) -> int:
+        """As many tokens as a text can have: a token covers a byte or more."""
+        return len(text) if text.isascii() else _MOST_BYTES * len(text)
 
     def __repr__(self) -> str:
         return f"BpeTokenCounter({self.name!r})"

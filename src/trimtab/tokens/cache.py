@@ -6,7 +6,7 @@ import hashlib
 import inspect
 
 from trimtab.errors import TokenCountError
-from trimtab.tokens.counter import Quality, TokenCounter
+from trimtab.tokens.counter import Quality, TokenCounter, most_tokens
 
 __all__ = ["CachedCounter"]
 
@@ -58,6 +58,10 @@ class CachedCounter:
         if self._max_entries > 0:
             self._counts[key] = count
         return count
+
+    def most(self, text: str) -> int | None:
+        """As many tokens as a text can have; None where the inner counter cannot tell."""
+        return most_tokens(self._inner, text)
 
     def _ask(self, text: str) -> int:
         try:

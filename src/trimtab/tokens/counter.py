@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, Protocol, TypeAlias
 
-__all__ = ["Quality", "ScaledTokenCounter", "TokenCounter"]
+__all__ = ["Quality", "ScaledTokenCounter", "TokenCounter", "most_tokens"]
 
 Quality: TypeAlias = Literal["exact", "calibrated", "estimate"]
 """How far a count can be trusted.
@@ -57,5 +58,24 @@ class ScaledTokenCounter:
         # Through tenths of a percent, so that 10 x 1.1 is 11 and not 12.
         return -(-self._inner.count(text) * round(self._ratio * 1000) // 1000)
 
+    def most(self, text: str) -> int | None:
+        """As many as there can be; None where the inner counter cannot tell."""
+        most = most_tokens(self._inner, text)
+        return None if most is None else -(-most * round(self._ratio * 1000) // 1000)
+
     def __repr__(self) -> str:
         return f"ScaledTokenCounter({self.name})"
+
+
+def most_tokens(counter: TokenCounter, text: str) -> int | None:
+    """As many tokens as a text can have, told without counting it.
+
+    Args:
+        counter: Whatever counts. One that can tell has a method ``most``.
+        text: Any text.
+
+    Returns:
+        At least what ``count`` would say; None where the counter cannot tell.
+    """
+    most: Callable[[str], int | None] | None = getattr(counter, "most", None)
+    return None if most is None else most(text)

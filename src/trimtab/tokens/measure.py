@@ -65,6 +65,12 @@ class Measure:
         """How far the counts can be trusted."""
         return self._counter.quality
 
+    def upper(self) -> Measure | None:
+        """A scale that tells the most that something can weigh, without counting; None for none."""
+        if self._counter.most("") is None:
+            return None
+        return Measure(CachedCounter(_Most(self._counter), max_entries=0), self._model)
+
     def text(self, text: str) -> int:
         """Tokens of a text.
 
@@ -81,7 +87,7 @@ class Measure:
         """
         match part:
             case Text():
-                return self.text(part.text)
+                return self.text(part.text) + _blob_tokens(len(part.opaque))
             case Thinking():
                 return max(self.text(part.text), _blob_tokens(len(part.opaque)))
             case ToolCall():
@@ -97,12 +103,17 @@ class Measure:
                 return self._opaque(part)
 
     def message(self, message: Message) -> int:
-        """Tokens of a message.
+        """Tokens of a message; one that this scale has weighed before is not weighed again.
 
         Raises:
             TokenCountError: If the counter fails.
         """
-        return self._overhead.message + self.parts(message.parts)
+        held = message.weight
+        if held is not None and held[0] is self:
+            return held[1]
+        tokens = self._overhead.message + self.parts(message.parts)
+        message.weight = (self, tokens)
+        return tokens
 
     def parts(self, parts: Iterable[Part]) -> int:
         """Tokens of some parts, without what a message adds."""
@@ -123,6 +134,20 @@ class Measure:
         blobs = _BLOB.findall(part.json)
         words = _BLOB.sub("", part.json) if blobs else part.json
         return self.text(words) + sum(_blob_tokens(len(blob)) for blob in blobs)
+
+
+class _Most:
+    """Counts as many as there can be."""
+
+    name = "most"
+    quality: Quality = "estimate"
+
+    def __init__(self, counter: CachedCounter) -> None:
+        self._counter = counter
+
+    def count(self, text: str) -> int:
+        most = self._counter.most(text)
+        return self._counter.count(text) if most is None else most
 
 
 def _blob_tokens(characters: int) -> int:

@@ -1,7 +1,13 @@
 """Media to tokens, by the formulas that providers publish. Base64 is never counted as text.
 
-Sources: Anthropic's vision guide and PDF guide, OpenAI's images and vision
-guide, as of November 2026.
+Sources, as of November 2026: Anthropic's vision guide and PDF guide; OpenAI's
+images and vision guide, and its guide to file inputs (a PDF goes in as its
+words and a picture of each page, any other file as its words alone); Google's
+guides to tokens, to image understanding and to media resolution.
+
+Not known here is what a request sets for all its media at once (Gemini's
+``generationConfig.mediaResolution``): a part counts as its own setting says,
+else as the model does when nothing is said.
 """
 
 from __future__ import annotations
@@ -15,7 +21,9 @@ from typing import TypeAlias
 from trimtab.messages import Media
 
 __all__ = [
+    "FlatFormula",
     "Formula",
+    "GeminiTileFormula",
     "PatchFormula",
     "SquareFormula",
     "TileFormula",
@@ -96,12 +104,48 @@ class TileFormula:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class GeminiTileFormula:
+    """Google's up to Gemini 2.5: a small image is one tile, a larger one is cut into tiles.
+
+    A tile's side is two thirds of the image's short side, but 256 pixels at
+    least and 768 at most (Vertex's guide to image understanding).
+
+    Attributes:
+        tile_tokens: What a tile costs.
+    """
+
+    tile_tokens: int
+
+    def tokens(self, width: int, height: int) -> int:
+        """Tokens of an image of a size in pixels."""
+        if max(width, height) <= 384:
+            return self.tile_tokens
+        side = min(768.0, max(256.0, min(width, height) / 1.5))
+        return self.tile_tokens * _whole(width / side) * _whole(height / side)
+
+
+@dataclass(frozen=True, slots=True)
+class FlatFormula:
+    """Google's from Gemini 3 on: an image costs what its resolution setting says, whatever its size.
+
+    Attributes:
+        image_tokens: What an image costs.
+    """
+
+    image_tokens: int
+
+    def tokens(self, width: int, height: int) -> int:  # noqa: ARG002 - size says nothing here
+        """Tokens of an image of a size in pixels."""
+        return self.image_tokens
+
+
 def _whole(pieces: float) -> int:
     """Round up to whole pieces, but not for what only the last bit of a float says."""
     return max(1, math.ceil(round(pieces, 6)))
 
 
-Formula: TypeAlias = SquareFormula | PatchFormula | TileFormula
+Formula: TypeAlias = SquareFormula | PatchFormula | TileFormula | GeminiTileFormula | FlatFormula
 """Pixels to tokens."""
 
 
@@ -112,12 +156,19 @@ class _Images:
     usual: Formula
     low: Formula
     original: Formula
+    medium: Formula | None = None
+    high: Formula | None = None
 
     def at(self, detail: str) -> Formula:
-        match detail:
+        """The formula for a detail, in OpenAI's words or in Google's (``MEDIA_RESOLUTION_LOW``)."""
+        match detail.lower().removeprefix("media_resolution_"):
             case "low":
                 return self.low
-            case "original":
+            case "medium":
+                return self.medium or self.usual
+            case "high":
+                return self.high or self.usual
+            case "original" | "ultra_high":
                 return self.original
             case _:
                 return self.usual
@@ -146,6 +197,17 @@ def _tiles(base_tokens: int, tile_tokens: int) -> _Images:
     formula = TileFormula(base_tokens, tile_tokens)
     return _Images(formula, TileFormula(base_tokens, 0), formula)
 
+
+_GEMINI_TILES = _Images(*[GeminiTileFormula(258)] * 3)
+
+_GEMINI_FLAT = _Images(
+    usual=FlatFormula(1120),
+    low=FlatFormula(280),
+    original=FlatFormula(2240),
+    medium=FlatFormula(560),
+    high=FlatFormula(1120),
+)
+"""Google's guide to media resolution; where nothing is said an image is looked at closely."""
 
 _UNBOUNDED = (65_535, 30_000)
 """gpt-5.6 shrinks nothing; what is larger than this it refuses."""
@@ -177,6 +239,8 @@ _BY_MODEL: tuple[tuple[re.Pattern[str], _Images], ...] = (
     (re.compile(r"gpt-4o-mini"), _tiles(2833, 5667)),
     (re.compile(r"gpt-5"), _tiles(70, 140)),
     (re.compile(r"gpt-4|chatgpt-4o"), _tiles(85, 170)),
+    (re.compile(r"gemini-(?:pro|[12](?!\d))"), _GEMINI_TILES),
+    (re.compile(r"gemini"), _GEMINI_FLAT),
     (re.compile(r"(?:^|[/:.])o[13](?![a-z0-9])"), _tiles(75, 150)),
 )
 """The first that fits a model's id. Source: the providers' vision guides, as wire rules 10.4 have
@@ -193,8 +257,26 @@ _TOKENS_PER_PAGE = 3_000
 _BYTES_PER_PAGE = 100_000
 """Of a PDF whose pages cannot be counted. A paper with figures has about 80,000."""
 
-_TOKENS_PER_AUDIO_KILOBYTE = 2
-"""32 tokens a second (Google) at 16 kB a second of compressed sound."""
+_GEMINI_PAGES = {"low": 280, "high": 1120, "ultra_high": 2240}
+"""A page for Gemini 3 where a resolution is set; its words are not billed beside it."""
+
+_GEMINI_PAGE = 560
+"""The same where nothing is said, or ``medium``."""
+
+_TOKENS_PER_OLD_GEMINI_PAGE = 258
+"""Up to Gemini 2.5, by Google's guide to documents."""
+
+_TOKENS_PER_AUDIO_SECOND = 32
+"""Google's guide to tokens; OpenAI's models take 10."""
+
+_TOKENS_PER_VIDEO_SECOND = 263 + _TOKENS_PER_AUDIO_SECOND
+"""A picture a second, and its sound (Google's guide to tokens). Gemini 3 takes fewer for a picture."""
+
+_AUDIO_BYTES_PER_SECOND = 16_000
+"""Of compressed sound, where its length is not known."""
+
+_VIDEO_BYTES_PER_SECOND = 125_000
+"""Of compressed video, where its length is not known: 1 Mbit."""
 
 _TOKENS_PER_FILE_BYTE = 0.25
 """A file that is neither: text at 4 characters a token."""
@@ -230,9 +312,24 @@ def media_tokens(media: Media, model: str) -> int:
             return image_formula(model, media.detail).tokens(*size)
         case "document":
             pages = media.pages or max(1, payload_bytes // _BYTES_PER_PAGE)
-            page = image_formula(model).tokens(1240, 1754)  # A4 at 150 dots an inch
-            return pages * (page + _TOKENS_PER_PAGE)
-        case "audio" | "video":
-            return max(1, payload_bytes * _TOKENS_PER_AUDIO_KILOBYTE // 1000)
+            return pages * _page_tokens(model, media.detail)
+        case "audio":
+            seconds = media.seconds or payload_bytes / _AUDIO_BYTES_PER_SECOND
+            return max(1, math.ceil(seconds * _TOKENS_PER_AUDIO_SECOND))
+        case "video":
+            seconds = media.seconds or payload_bytes / _VIDEO_BYTES_PER_SECOND
+            return max(1, math.ceil(seconds * _TOKENS_PER_VIDEO_SECOND))
         case "file":
             return max(1, math.ceil(payload_bytes * _TOKENS_PER_FILE_BYTE))
+
+
+def _page_tokens(model: str, detail: str) -> int:
+    """Tokens of a page of a document: its picture, and its words where they are billed too."""
+    match image_formula(model):
+        case GeminiTileFormula():
+            return _TOKENS_PER_OLD_GEMINI_PAGE
+        case FlatFormula():
+            setting = detail.lower().removeprefix("media_resolution_")
+            return _GEMINI_PAGES.get(setting, _GEMINI_PAGE)
+        case formula:
+            return formula.tokens(1240, 1754) + _TOKENS_PER_PAGE  # A4 at 150 dots an inch

@@ -12,10 +12,11 @@ reaches the neutral code as :class:`~trimtab.constraints.Constraints`, and
 :meth:`~trimtab.wire.format.Format.complete` has the last word on a plan.
 """
 
+from trimtab.errors import BodyTooLargeError, UnknownEncodingError
 from trimtab.wire.answers import Answer, stream_answer, write_answer, write_error
 from trimtab.wire.building import build
 from trimtab.wire.checking import check
-from trimtab.wire.encodings import BodyTooLargeError, UnknownEncodingError, undo_encoding
+from trimtab.wire.encodings import undo_encoding
 from trimtab.wire.format import Format
 from trimtab.wire.formats import FORMATS, format_named
 from trimtab.wire.provider_errors import classify_error

@@ -7,6 +7,7 @@ count as one turn. Its rules are in ``anthropic_rules.py``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -416,9 +417,9 @@ def _part(raw: bytes) -> Part:
         case "text":
             return Text(block.text)
         case "thinking":
-            return Thinking(block.thinking, block.signature)
+            return Thinking(block.thinking, block.signature, signed_by="anthropic")
         case "redacted_thinking":
-            return Thinking("", block.data, is_redacted=True)
+            return Thinking("", block.data, is_redacted=True, signed_by="anthropic")
         case "tool_use":
             return ToolCall(block.id, block.name, bytes(block.input).decode("utf-8", "replace"))
         case "tool_result":
@@ -653,7 +654,8 @@ def _encode_part(part: Part) -> Json | None:
             return _encode_thinking(part)
         case ToolCall():
             arguments = Raw(_arguments_object(part.arguments))
-            return {"type": "tool_use", "id": part.id, "name": part.name, "input": arguments}
+            call_id = _wire_id(part.id)
+            return {"type": "tool_use", "id": call_id, "name": part.name, "input": arguments}
         case ToolResult():
             return _encode_result(part)
         case Media():
@@ -662,16 +664,24 @@ def _encode_part(part: Part) -> Json | None:
             return _encode_opaque(part)
 
 
+def _wire_id(call_id: str) -> str:
+    """An id as the provider takes it; one of another format may hold other characters."""
+    return _NO_ID_CHARACTER.sub("_", call_id)
+
+
+_NO_ID_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
+
+
 def _encode_thinking(part: Thinking) -> Json | None:
+    if not part.opaque or part.signed_by not in ("", "anthropic"):
+        return None  # without its own signature a thinking block is refused (A14)
     if part.is_redacted:
         return {"type": "redacted_thinking", "data": part.opaque}
-    if not part.opaque or part.opaque.startswith("{"):  # an item of Responses is no signature
-        return None  # without its signature a thinking block is refused (A14)
     return {"type": "thinking", "thinking": part.text, "signature": part.opaque}
 
 
 def _encode_result(part: ToolResult) -> Json:
-    block: Json = {"type": "tool_result", "tool_use_id": part.call_id}
+    block: Json = {"type": "tool_result", "tool_use_id": _wire_id(part.call_id)}
     content = [_encode_result_block(inner) for inner in part.content if not _blank(inner)]
     if content:
         block["content"] = content

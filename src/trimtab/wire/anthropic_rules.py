@@ -208,6 +208,9 @@ _MAX_PICTURES_SMALL = 100
 _MANY_IMAGES = 20
 _MANY_IMAGES_MAX_PIXELS = 2000
 
+_ALWAYS_THINKS_HARD = ("opus", (5, 0))
+"""The model that takes `thinking: disabled`, but not at its two highest efforts."""
+
 _CARRIER = {
     "thinking": "assistant",
     "redacted_thinking": "assistant",
@@ -220,6 +223,9 @@ _CARRIER = {
     "container_upload": "user",
 }
 """Which role alone may carry a block."""
+
+_NOT_IN_SYSTEM = frozenset(("document", "compaction"))
+"""Blocks that both others may carry, but not a system message inside the conversation."""
 
 _MESSAGE_KEYS = frozenset(("role", "content", "output_config", "clear_at"))
 _MARK = "cache_control"
@@ -268,10 +274,19 @@ def _check_parameters(body: Json, findings: Findings) -> None:
             findings.add("A7", f"system[{place}]", "the text is empty or blank")
     model = claude_model(str(body.get("model", "")))
     _check_thinking(body, model, findings)
+    tools = body.get("tools")
+    for place, tool in enumerate(tools if isinstance(tools, list) else ()):
+        if isinstance(tool, dict) and tool.get("type") in (None, "custom"):
+            _check_tool_name(f"tools[{place}].name", tool.get("name"), findings)
     choice = body.get("tool_choice")
     is_forced = isinstance(choice, dict) and choice.get("type") in ("any", "tool")
     if is_forced and model is not None and model.refuses_forced_tool:
         findings.add("A-tool-choice", "tool_choice", "this model chooses for itself")
+
+
+def _check_tool_name(path: str, name: object, findings: Findings) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        findings.add("A-name", path, f"{name!r} is no tool name")
 
 
 def _check_thinking(body: Json, model: ClaudeModel | None, findings: Findings) -> None:
@@ -283,7 +298,7 @@ def _check_thinking(body: Json, model: ClaudeModel | None, findings: Findings) -
         refused = {
             "enabled": model.refuses_manual_thinking,
             "adaptive": model.refuses_adaptive_thinking,
-            "disabled": model.refuses_disabled_thinking,
+            "disabled": model.refuses_disabled_thinking or _is_effort_too_high(body, model),
         }
         if refused.get(str(mode)):
             findings.add("A-thinking", "thinking.type", f"this model does not take {mode!r}")
@@ -292,6 +307,13 @@ def _check_thinking(body: Json, model: ClaudeModel | None, findings: Findings) -
     if mode == "enabled" and not 1024 <= budget < room:
         told = f"{budget} does not lie between 1,024 and max_tokens ({room})"
         findings.add("A-thinking", "thinking.budget_tokens", told)
+
+
+def _is_effort_too_high(body: Json, model: ClaudeModel) -> bool:
+    """Whether the effort is one at which this model cannot be told not to think."""
+    config = body.get("output_config")
+    effort = config.get("effort") if isinstance(config, dict) else None
+    return (model.family, model.version) == _ALWAYS_THINKS_HARD and effort in ("xhigh", "max")
 
 
 # --------------------------------------------------------------- cache markers
@@ -360,11 +382,13 @@ class _Walk:
 
     def __init__(self, body: Json, findings: Findings, markers: _Markers) -> None:
         self._body = body
+        self._findings = findings
         self._add = findings.add
         self._markers = markers
         self._model = claude_model(str(body.get("model", "")))
         self._before = _Turn()
         self._turn = _Turn()
+        self._late_calls: dict[str, str] = {}  # to server tools, answered in the next answer
         self._seen_calls: set[str] = set()
         self._has_tool_blocks = False
         self._pictures = 0
@@ -445,7 +469,7 @@ class _Walk:
         if not isinstance(kind, str):
             self._add("A-shape", path, "a block is an object with a type")
             return
-        if _CARRIER.get(kind, role) != role:
+        if _CARRIER.get(kind, role) != role or (role == "system" and kind in _NOT_IN_SYSTEM):
             self._add("A-role", path, f"a message of role {role!r} cannot carry {kind}")
         known = _BLOCK_KEYS.get(kind)
         if known is not None:
@@ -480,9 +504,8 @@ class _Walk:
 
     def _call(self, path: str, block: Json) -> None:
         self._has_tool_blocks = True
-        call_id, name = block.get("id"), block.get("name")
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            self._add("A-name", f"{path}.name", f"{name!r} is no tool name")
+        call_id = block.get("id")
+        _check_tool_name(f"{path}.name", block.get("name"), self._findings)
         if not isinstance(block.get("input"), dict):
             self._add("A-input", f"{path}.input", "the input is not an object")
         if not isinstance(call_id, str) or not _ID.fullmatch(call_id):
@@ -524,7 +547,10 @@ class _Walk:
         self._turn.server_calls[str(block.get("id"))] = path
 
     def _server_result(self, path: str, block: Json) -> None:
-        if self._turn.server_calls.pop(str(block.get("tool_use_id")), None) is None:
+        call_id, turn = str(block.get("tool_use_id")), self._turn
+        if call_id in turn.server_calls:
+            del turn.server_calls[call_id]
+        elif turn.role != "assistant" or self._late_calls.pop(call_id, None) is None:
             self._add("A16", path, "there is no call for it in this assistant turn")
 
     def _media(self, path: str, block: Json) -> None:
@@ -549,13 +575,19 @@ class _Walk:
         if turn.role == "user" and turn.has_words and before.calls:  # else A16 has said it
             for path in before.server_calls.values():
                 self._add("A17", path, "words follow although its result has not come")
-        if turn.role == "assistant" and is_last:
+        if turn.role == "assistant":
+            self._end_answer(turn, is_last=is_last)
+        self._before, self._turn = turn, _Turn()
+
+    def _end_answer(self, turn: _Turn, *, is_last: bool) -> None:
+        # Beside calls of the client's the provider waits for their results, then runs its own.
+        self._late_calls = turn.server_calls if turn.calls else {}
+        if is_last:
             for call_id, (path, _) in turn.calls.items():
                 self._add("A2", path, f"{call_id} is not answered: the history ends here")
-        if turn.role == "assistant" and not is_last and not turn.calls:
+        elif not turn.calls:
             for path in turn.server_calls.values():
                 self._add("A16", path, "its result does not stand in the same turn")
-        self._before, self._turn = turn, _Turn()
 
     # ---------------------------------------------------------------- end
 

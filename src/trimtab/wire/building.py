@@ -29,6 +29,8 @@ def build(
     results moves behind them with a label, a failed result begins with
     ``Error:``, arguments that are no object become one, calls without a
     tool definition get a stub. Reasoning goes only where it can be accepted.
+    OpenAI Responses is told not to store the answer only where encrypted
+    reasoning is sent back, which works in no other way.
 
     Args:
         messages: The conversation, oldest first.

@@ -42,12 +42,15 @@ def complete_thinking(request: Request, plan: Plan, *, headers_settable: bool) -
 
 
 def follow_system_messages(plan: Plan, request: Request) -> Plan:
-    """Put an answer behind a system message that would have none, and words before it (A15)."""
+    """Put an answer behind a system message that has lost its own, and words before it (A15).
+
+    One that the client left without an answer stays as it came.
+    """
     fillers = []
     for slot, behind in pairwise(apply(plan, request.messages)):
         if slot.source is None or slot.message.role != "system" or slot.source == 0:
             continue
-        if behind.message.role == "assistant":
+        if behind.message.role == "assistant" or behind.source == slot.source + 1:
             continue
         place = slot.source + 1
         fillers.append(_filler(place, Message.assistant(_ANSWER, origin="filler")))

@@ -11,9 +11,14 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Protocol, TypeAlias
 
-from trimtab.errors import MalformedBodyError, MissingExtraError, RequestError
+from trimtab.errors import (
+    BodyTooLargeError,
+    MalformedBodyError,
+    MissingExtraError,
+    UnknownEncodingError,
+)
 
-__all__ = ["BodyTooLargeError", "UnknownEncodingError", "undo_encoding"]
+__all__ = ["undo_encoding"]
 
 _LIMIT_BYTES = 256 * 1024 * 1024
 """No provider takes a body of more than 64 MB; with room for what a gateway adds."""
@@ -27,22 +32,6 @@ where a body is made of very many very small ones packed one by one."""
 
 _ZSTD_WINDOW_LOG = 23
 """RFC 9659: over HTTP a window has at most 8 MB, so that is what a decoder may be made to take."""
-
-
-class UnknownEncodingError(RequestError):
-    """A content encoding that is not known, or too many of them. HTTP answers it with 415."""
-
-
-class BodyTooLargeError(RequestError):
-    """The unpacked body is larger than is allowed. HTTP answers it with 413.
-
-    Attributes:
-        limit_bytes: What is allowed.
-    """
-
-    def __init__(self, limit_bytes: int) -> None:
-        super().__init__(f"the body unpacks to more than {limit_bytes:,} bytes")
-        self.limit_bytes = limit_bytes
 
 
 def undo_encoding(body: bytes, content_encoding: str, *, limit_bytes: int = _LIMIT_BYTES) -> bytes:

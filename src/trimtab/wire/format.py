@@ -97,6 +97,7 @@ class Format(ABC):
         envelope_fields: Other top-level keys that :meth:`surface`,
             :meth:`constraints` or :meth:`recognises` look at.
         marker_keys: Keys of cache markers in blocks and tools.
+        block_fields: Keys of a message under which its blocks lie.
         history_may_be_text: Whether a bare string may stand in place of the list of messages.
         caches_at_markers: Whether the provider caches a prefix only where a marker says so.
     """
@@ -105,6 +106,7 @@ class Format(ABC):
     history_field: ClassVar[str]
     envelope_fields: ClassVar[tuple[str, ...]]
     marker_keys: ClassVar[tuple[str, ...]]
+    block_fields: ClassVar[tuple[str, ...]] = ("content",)
     history_may_be_text: ClassVar[bool] = False
     caches_at_markers: ClassVar[bool] = False
     _quoted_marker_keys: ClassVar[tuple[bytes, ...]]
@@ -297,9 +299,36 @@ class Format(ABC):
         except MalformedBodyError:
             return array
 
+    def unmarked(self, message: bytes) -> bytes:
+        """A message without its cache markers; all else keeps its bytes."""
+        if not self.may_hold_markers(message):
+            return message
+        try:
+            return splice(message, self._marker_splices(message))
+        except MalformedBodyError:
+            return message
+
+    def bare_type(self, message: Mapping[str, bytes]) -> bytes:  # noqa: ARG002 - for formats with a type for each side
+        """Say of which type the text block is that a bare string stands for, as JSON text.
+
+        Args:
+            message: The JSON text of each member of its message, by key.
+        """
+        return b'"text"'
+
+    def can_hold_marker(self, block: Mapping[str, bytes]) -> bool:
+        """Whether a cache marker may stand on a block.
+
+        Args:
+            block: The JSON text of each of its members, by key.
+        """
+        kind = block.get("type", b"")
+        return kind not in _NEVER_MARKED and (kind != b'"text"' or block.get("text") != b'""')
+
     def _marker_splices(self, message: bytes) -> list[Splice]:
-        content = object_spans(message).get("content")
-        return [] if content is None else self._block_splices(message, content)
+        spans = object_spans(message)
+        inner = [spans[key] for key in self.block_fields if key in spans]
+        return [cut for span in inner for cut in self._block_splices(message, span)]
 
     def _block_splices(self, text: bytes, array: Span) -> list[Splice]:
         """What to cut out of an array of blocks, and out of the arrays that they hold as content."""
@@ -369,6 +398,9 @@ class Format(ABC):
             case _:
                 kinds = f"{type(old).__name__} by {type(new).__name__}"
                 raise TypeError(f"an edit cannot replace {kinds}")
+
+
+_NEVER_MARKED = (b'"thinking"', b'"redacted_thinking"')
 
 
 _NOT_BARE = re.compile(

@@ -8,25 +8,29 @@ rules are in ``gemini_rules.py``.
 Calls mostly have no id, so they get one that never reaches the wire:
 
 * A call's id is made of its name and a digest of the call itself (name,
-  arguments, signature), with a number where one content holds the same call
-  twice. It comes out the same wherever the content stands, and whatever is
-  read along with it. Where the provider gave an id, that takes the place of
-  the digest. The name is in it, so that an answer can be made for it.
+  arguments, signature). A call that is the same to the last byte as earlier
+  ones of the conversation gets a number as well: how many there were. Where
+  the provider gave an id, that takes the place of both. The name is in it, so
+  that an answer can be made for it.
 * A result takes the id of the call that it answers in the model turn before
   it: by the provider's id where both have one, else by name, else by order.
   One that finds no call gets an id that no call has.
-* Two calls of a conversation that are the same to the last byte and carry no
-  signature have the same id, as with servers that use an id again; whatever
-  pairs looks for the nearest.
+* A part of a conversation is read without what stands before it, unless a
+  call in it may have to be numbered: then all of it is read
+  (:meth:`Gemini.context_start`).
+
+What no token is counted for: ``toolConfig``, which steers how an answer is
+decoded and adds nothing to the prompt, and a signature on media.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -76,7 +80,7 @@ from trimtab.wire.json_spans import (
     object_spans,
     whole_number,
 )
-from trimtab.wire.media import document_pages, image_size
+from trimtab.wire.media import document_pages, image_size, recording_seconds
 from trimtab.wire.request import Request
 from trimtab.wire.rules import Findings, Rule
 
@@ -104,13 +108,16 @@ _WHOLE = (
 )
 """What the provider ran itself: it stays as it came, and leaves with its message like any other."""
 
-_DATA = ("text", *_CALL, *_RESPONSE, *_INLINE, *_FILE, *_WHOLE)
+_DATA = ("text", _CALL[0], _RESPONSE[0], _CALL[1], _RESPONSE[1], *_INLINE, *_FILE, *_WHOLE)
 """Keys of a part that say what it is; exactly one of them is there."""
 
 _NULL = b"null"
 
 
 # ------------------------------------------------------------------ decoding
+
+
+_NO_RAW = Raw(_NULL)
 
 
 class _Call(msgspec.Struct):
@@ -131,8 +138,8 @@ class _Part(msgspec.Struct):
 
     text: Raw | UnsetType = UNSET
     functionCall: _Call | None = None  # noqa: N815 - the provider's word
-    function_call: _Call | None = None
     functionResponse: _Response | None = None  # noqa: N815 - the same
+    function_call: _Call | None = None
     function_response: _Response | None = None
     inlineData: Raw | UnsetType = UNSET  # noqa: N815 - the same
     inline_data: Raw | UnsetType = UNSET
@@ -149,12 +156,24 @@ class _Part(msgspec.Struct):
     thought: bool | None = None
     thoughtSignature: str | None = None  # noqa: N815 - the same
     thought_signature: str | None = None
+    mediaResolution: Raw = _NO_RAW  # noqa: N815 - the same
+    media_resolution: Raw = _NO_RAW
+    videoMetadata: Raw = _NO_RAW  # noqa: N815 - the same
+    video_metadata: Raw = _NO_RAW
 
     @property
     def kind(self) -> str:
         """The key that says what it is; empty where none does, or more than one."""
-        held = zip(_DATA, msgspec.structs.astuple(self), strict=False)
-        found = [key for key, value in held if _is_set(value)]
+        values = _values_of(self)
+        rest = values[1:_DATA_COUNT]
+        if rest == _NO_DATA:  # the usual, told without a look at each
+            return "text" if _is_set(values[0]) else ""
+        if values[0] is UNSET and rest[2:] == _NO_DATA[2:]:
+            if rest[1] is None:
+                return _CALL[0]
+            if rest[0] is None:
+                return _RESPONSE[0]
+        found = [key for key, value in zip(_DATA, values, strict=False) if _is_set(value)]
         return found[0] if len(found) == 1 else ""
 
     @property
@@ -174,6 +193,12 @@ class _Part(msgspec.Struct):
         return bytes(getattr(self, key))
 
 
+_values_of = msgspec.structs.astuple
+_DATA_COUNT = len(_DATA)
+_NO_DATA = _values_of(_Part())[1:_DATA_COUNT]
+"""What a part of words has under the other keys of :data:`_DATA`."""
+
+
 def _is_set(value: object) -> bool:
     if value is None or value is UNSET:
         return False
@@ -187,10 +212,51 @@ class _Content(msgspec.Struct):
     role: str | None = None
 
 
+class _PlainPart(msgspec.Struct, forbid_unknown_fields=True):
+    """A part as nearly all are, words, a call or a result: the same as :class:`_Part`, in less time."""
+
+    text: Raw | UnsetType = UNSET
+    functionCall: _Call | None = None  # noqa: N815 - the provider's word
+    functionResponse: _Response | None = None  # noqa: N815 - the same
+    thought: bool | None = None
+    thoughtSignature: str | None = None  # noqa: N815 - the same
+
+    @property
+    def kind(self) -> str:
+        """The key that says what it is; empty where none does, or more than one."""
+        is_call, is_result = self.functionCall is not None, self.functionResponse is not None
+        if not is_call and not is_result:
+            return "text" if _is_set(self.text) else ""
+        if (is_call and is_result) or (self.text is not UNSET and _is_set(self.text)):
+            return ""
+        return _CALL[0] if is_call else _RESPONSE[0]
+
+    @property
+    def call(self) -> _Call | None:
+        return self.functionCall
+
+    @property
+    def response(self) -> _Response | None:
+        return self.functionResponse
+
+    @property
+    def signature(self) -> str:
+        return self.thoughtSignature or ""
+
+
+class _PlainContent(msgspec.Struct):
+    parts: list[_PlainPart]
+    role: str | None = None
+
+
+_AnyPart: TypeAlias = _Part | _PlainPart
+
+
 class _Speaker(msgspec.Struct):
     role: str | None = None
 
 
+_plain_history = msgspec.json.Decoder(list[_PlainContent])
 _history = msgspec.json.Decoder(list[_Content])
 _part_of = msgspec.json.Decoder(_Part)
 _speaker = msgspec.json.Decoder(_Speaker)
@@ -224,30 +290,36 @@ class Gemini(Format):
         return 90 if "contents" in members else 0
 
     def outlines(self, body: bytes, history: Span, spans: Sequence[Span]) -> list[Outline]:
+        text = memoryview(body)[slice(*history)]
         linker = _Linker()
-        try:
-            decoded = _history.decode(memoryview(body)[slice(*history)])
+        decoder: msgspec.json.Decoder[Any]
+        for decoder in (_plain_history, _history):
+            try:
+                decoded = decoder.decode(text)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                continue
             return [linker.outline(content.role, content.parts) for content in decoded]
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            pass
-        linker = _Linker()
         return [_outline_loosely(linker, body[low:high]) for low, high in spans]
 
     def context_start(self, body: bytes, spans: Sequence[Span], start: int) -> int:
-        """What a result answers stands in the model turn before it."""
+        """What a result answers stands in the model turn before it; a number counts all before."""
         place = start
         while place and _role_of(body, spans[place - 1]) != "assistant":
             place -= 1
         while place and _role_of(body, spans[place - 1]) == "assistant":
             place -= 1
-        return place
+        return 0 if place and _may_be_repeated(body, spans, place) else place
 
     def linked(self, parts: tuple[Part, ...], outline: Outline) -> tuple[Part, ...]:
-        if not outline.result_ids:
+        if not (outline.call_ids or outline.result_ids):
             return parts
-        ids = iter(outline.result_ids)
+        calls, results = iter(outline.call_ids), iter(outline.result_ids)
         return tuple(
-            replace(part, call_id=next(ids, part.call_id)) if isinstance(part, ToolResult) else part
+            replace(part, id=next(calls, part.id))
+            if isinstance(part, ToolCall)
+            else replace(part, call_id=next(results, part.call_id))
+            if isinstance(part, ToolResult)
+            else part
             for part in parts
         )
 
@@ -256,7 +328,8 @@ class Gemini(Format):
         if content is None:
             return (opaque("?", message),)
         decoded = [_decode_part(raw) for raw in content[1]]
-        ids = iter(_call_ids(decoded))
+        calls = [part.call for part in decoded if part and part.call and part.kind in _CALL]
+        ids = (_call_id(call, "") for call in calls)  # as far as the content itself tells them
         return tuple(_part(raw, part, ids) for raw, part in zip(content[1], decoded, strict=True))
 
     def surface(self, members: Mapping[str, bytes]) -> Surface:
@@ -281,6 +354,7 @@ class Gemini(Format):
         hands_off = "part of the conversation lies on the provider's server (cachedContent)"
         return Constraints(
             hands_off="" if cached in (_NULL, b'""') else hands_off,
+            results_come_first=False,
             results_share_message=True,
             roles_must_alternate=True,
             refuses_blank_text=True,
@@ -373,27 +447,43 @@ class Gemini(Format):
 # ------------------------------------------------------------ links of calls
 
 
-def _call_ids(parts: Sequence[_Part | None]) -> list[str]:
-    """The ids of the calls of one content, in order."""
-    seen: dict[str, int] = {}
-    ids = []
-    for part in parts:
-        if part is None or part.call is None or part.kind not in _CALL:
-            continue
-        call = part.call
-        if call.id:
-            ids.append(f"{call.name}#{call.id}")
-            continue
-        words = (call.name.encode("utf-8", "surrogatepass"), call.args, part.signature.encode())
-        ids.append(_numbered(f"{call.name}##{_digest(*words)}", seen))
-    return ids
+def _call_id(call: _Call, signature: str) -> str:
+    """The id of a call, without the number that tells it from earlier ones that are the same."""
+    if call.id:
+        return f"{call.name}#{call.id}"
+    name = call.name.encode("utf-8", "surrogatepass")
+    return f"{call.name}##{_digest(name, call.args, signature.encode())}"
+
+
+def _may_be_repeated(body: bytes, spans: Sequence[Span], start: int) -> bool:
+    """Whether a call from a content on may be the same as one in front of it.
+
+    A call that has an id or a signature is not the same as any other.
+    """
+    low = spans[start][0]
+    if not any(body.find(b'"%b"' % key.encode(), low) >= 0 for key in _CALL):
+        return False
+    try:
+        decoded = _history.decode(b"[%b]" % body[low : spans[-1][1]])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return True
+    calls = [
+        part.call
+        for content in decoded
+        for part in content.parts
+        if part.call and not part.call.id and not part.signature
+    ]
+    return any(
+        body.find(dump(call.name), 0, low) >= 0 and body.find(call.args, 0, low) >= 0
+        for call in calls
+    )
 
 
 def _orphan_id(response: _Response, seen: dict[str, int]) -> str:
     """The id of a result that no call in front of it asked for."""
     if response.id:
         return f"{response.name}#{response.id}"
-    return _numbered(f"{response.name}##?{_digest(response.response)}", seen)
+    return _numbered(f"{response.name}##?{_digest(b'', response.response, b'')}", seen)
 
 
 def _numbered(stem: str, seen: dict[str, int]) -> str:
@@ -401,12 +491,9 @@ def _numbered(stem: str, seen: dict[str, int]) -> str:
     return stem if seen[stem] == 1 else f"{stem}.{seen[stem]}"
 
 
-def _digest(*texts: bytes | Raw) -> str:
-    hashed = sha256()
-    for text in texts:
-        view = memoryview(text)
-        hashed.update(view.nbytes.to_bytes(8, "big"))
-        hashed.update(view)
+def _digest(name: bytes, said: Raw, signature: bytes) -> str:
+    size = memoryview(said).nbytes
+    hashed = sha256(b"%d,%d,%b%b%b" % (len(name), size, name, said, signature))
     return hashed.hexdigest()[:16]
 
 
@@ -416,26 +503,43 @@ def _named(call_id: str) -> tuple[str, str]:
     return (name, "" if rest.startswith("#") else rest) if mark else (call_id, "")
 
 
+class _Waiting(NamedTuple):
+    """A call: its id, its name, and the provider's id, empty where there is none."""
+
+    id: str
+    name: str
+    own_id: str
+
+
 class _Linker:
     """Walks through contents and gives each result the id of the call that it answers."""
 
     def __init__(self) -> None:
-        self._waiting: list[str] = []  # calls of the model turn before that have no result yet
+        self._waiting: list[_Waiting] = []  # of the model turn before, without a result yet
         self._is_model = False
+        self._seen: dict[str, int] = {}  # how often each call was made
 
-    def outline(self, role: str | None, parts: Sequence[_Part | None]) -> Outline:
+    def outline(self, role: str | None, parts: Sequence[_AnyPart | None]) -> Outline:
         """Outline the next content; None among its parts is what nothing is known of."""
-        kinds = ["" if part is None else part.kind for part in parts]
-        results = self._results([part for part in parts if part is not None])
+        calls: list[_Waiting] = []
+        responses: list[_Response] = []
+        # What has the shape of nothing known is kept whole; so is what nobody can have said.
+        is_understood = role in _ROLES or role is None
+        for part in parts:
+            kind = "" if part is None else part.kind
+            if part is None or not kind:
+                is_understood = False
+            elif kind in _RESPONSE and part.response:
+                responses.append(part.response)
+            elif kind in _CALL and part.call:
+                calls.append(self._call(part.call, part.signature))
+        results = self._results(responses) if responses else ()
         has_own_words = len(results) < len(parts) or not parts
         neutral = _role(role, has_own_words=has_own_words)
-        calls = _call_ids(parts)
         self._go_on(neutral, calls)
-        # What has the shape of nothing known is kept whole; so is what nobody can have said.
-        is_understood = (
-            role in (None, *_ROLES) and all(kinds) and not (calls and neutral != "assistant")
-        )
-        return Outline(neutral, tuple(calls), results, has_own_words, is_understood)
+        is_understood = is_understood and (neutral == "assistant" or not calls)
+        ids = tuple([call.id for call in calls])
+        return Outline(neutral, ids, results, has_own_words, is_understood)
 
     def unknown(self, role: str | None = None) -> Outline:
         """Outline a content that cannot be read."""
@@ -443,23 +547,32 @@ class _Linker:
         self._go_on(neutral, ())
         return Outline(neutral, is_understood=False)
 
-    def _go_on(self, role: Role, calls: Sequence[str]) -> None:
+    def _call(self, call: _Call, signature: str) -> _Waiting:
+        call_id = _call_id(call, signature)
+        numbered = call_id if call.id else _numbered(call_id, self._seen)
+        return _Waiting(numbered, call.name, call.id or "")
+
+    def _go_on(self, role: Role, calls: Sequence[_Waiting]) -> None:
         if role == "assistant":
             self._waiting = [*(self._waiting if self._is_model else ()), *calls]
         self._is_model = role == "assistant"
 
-    def _results(self, parts: Sequence[_Part]) -> tuple[str, ...]:
-        responses = [part.response for part in parts if part.response and part.kind in _RESPONSE]
-        if not responses:
-            return ()
+    def _results(self, responses: Sequence[_Response]) -> tuple[str, ...]:
+        """The calls that some results of one content answer, taken off the list of those that wait."""
+        first = self._waiting[: len(responses)]
+        if [call[1:] for call in first] == [(told.name, told.id or "") for told in responses]:
+            del self._waiting[: len(responses)]  # the usual: all in order
+            return tuple([call.id for call in first])
         found: dict[int, str] = {}
         for fits in (_is_same, _has_same_name, _has_no_id):
             for place, response in enumerate(responses):
-                if place not in found:
-                    call = next((call for call in self._waiting if fits(call, response)), None)
-                    if call is not None:
-                        self._waiting.remove(call)
-                        found[place] = call
+                if place in found:
+                    continue
+                number = fits(self._waiting, response)
+                if number is not None:
+                    found[place] = self._waiting.pop(number).id
+            if len(found) == len(responses):
+                return tuple([found[place] for place in range(len(responses))])
         seen: dict[str, int] = {}
         return tuple(
             found.get(place) or _orphan_id(response, seen)
@@ -467,17 +580,29 @@ class _Linker:
         )
 
 
-def _is_same(call_id: str, response: _Response) -> bool:
-    return bool(response.id) and _named(call_id)[1] == response.id
+def _is_same(waiting: Sequence[_Waiting], response: _Response) -> int | None:
+    """The place of the call with the id that a result names."""
+    if response.id:
+        for number, call in enumerate(waiting):
+            if call.own_id == response.id:
+                return number
+    return None
 
 
-def _has_same_name(call_id: str, response: _Response) -> bool:
-    name, own = _named(call_id)
-    return name == response.name and not (own and response.id)
+def _has_same_name(waiting: Sequence[_Waiting], response: _Response) -> int | None:
+    """The place of the first call of the name that a result has, where ids do not part them."""
+    for number, call in enumerate(waiting):
+        if call.name == response.name and not (call.own_id and response.id):
+            return number
+    return None
 
 
-def _has_no_id(call_id: str, response: _Response) -> bool:
-    return not (response.id and _named(call_id)[1])
+def _has_no_id(waiting: Sequence[_Waiting], response: _Response) -> int | None:
+    """The place of the first call that ids do not part from a result."""
+    for number, call in enumerate(waiting):
+        if not (call.own_id and response.id):
+            return number
+    return None
 
 
 # --------------------------------------------------------- outlines and parts
@@ -575,8 +700,36 @@ def _part(raw: bytes, part: _Part | None, ids: Iterator[str]) -> Part:
     if kind in _RESPONSE and part.response is not None:
         return _result(part.response)
     if kind in _INLINE or kind in _FILE:
-        return _media(part.raw(kind)) or opaque(kind, raw)
+        media = _media(part.raw(kind))
+        return opaque(kind, raw) if media is None else _as_looked_at(media, part)
     return opaque(kind or "?", raw)
+
+
+def _as_looked_at(media: Media, part: _Part) -> Media:
+    """Media with what the part around them says: how closely to look, and at how much of it."""
+    setting = load(_either_of(part.mediaResolution, part.media_resolution))
+    level = setting.get("level") if isinstance(setting, dict) else setting
+    if isinstance(level, str):
+        media = replace(media, detail=level)
+    shown = load(_either_of(part.videoMetadata, part.video_metadata))
+    if media.kind == "video" and isinstance(shown, dict):
+        start = _seconds(shown.get("startOffset", shown.get("start_offset")))
+        stop = _seconds(shown.get("endOffset", shown.get("end_offset"))) or media.seconds
+        media = replace(media, seconds=max(0.0, stop - start))
+    return media
+
+
+def _either_of(camel: Raw, snake: Raw) -> bytes:
+    return bytes(snake) if bytes(camel) == _NULL else bytes(camel)
+
+
+def _seconds(offset: object) -> float:
+    """A length of time as the provider writes it, such as ``12.5s``; 0 for all else."""
+    match = _OFFSET.fullmatch(offset) if isinstance(offset, str) else None
+    return float(match[1]) if match else 0.0
+
+
+_OFFSET = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")
 
 
 def _words(raw: bytes, part: _Part) -> Part:
@@ -585,12 +738,12 @@ def _words(raw: bytes, part: _Part) -> Part:
     if words[:1] != b'"':
         return opaque("text", raw)
     text = load_text(words)
-    if part.thought and (text or part.signature):
-        return Thinking(text, part.signature)
-    if not text and part.signature:
-        return Thinking("", part.signature)
+    if part.signature and (part.thought or not text):
+        return Thinking(text, part.signature, signed_by="gemini")
+    if part.thought and text:
+        return Thinking(text)
     # Blank words are taken by the provider, so they are no fault that wants mending.
-    return opaque("text", raw) if text and not text.strip() else Text(text)
+    return opaque("text", raw) if text and not text.strip() else Text(text, part.signature)
 
 
 def _result(response: _Response) -> ToolResult:
@@ -644,8 +797,16 @@ def _media(raw: bytes) -> Media | None:
     kind = _media_kind(media_type)
     width, height = image_size(data) if kind == "image" and data else (0, 0)
     pages = document_pages(data) if kind == "document" and data else 0
+    seconds = recording_seconds(data) if kind in ("audio", "video") and data else 0.0
     return Media(
-        kind, media_type, data=data, location=where, width=width, height=height, pages=pages
+        kind,
+        media_type,
+        data=data,
+        location=where,
+        width=width,
+        height=height,
+        pages=pages,
+        seconds=seconds,
     )
 
 
@@ -735,7 +896,7 @@ def _is_signed(request: Request, edit: Edit, turn: int | None) -> bool:
     if not isinstance(edit, Replace) or (turn is not None and edit.message < turn):
         return False
     old = request.message(edit.message).parts[edit.part]
-    return isinstance(old, ToolCall | Thinking) and bool(old.opaque)
+    return isinstance(old, ToolCall | Thinking | Text) and bool(old.opaque)
 
 
 def _settle_markers(request: Request, plan: Plan, turn: int | None) -> Plan:
@@ -830,7 +991,8 @@ def _encode_part(part: Part, names: Mapping[str, str] | None = None) -> Json | N
     """Encode a part that has no bytes; None for what this format has no place for."""
     match part:
         case Text():
-            return {"text": part.text} if part.text else None
+            signature = {"thoughtSignature": part.opaque} if part.opaque else {}
+            return {"text": part.text, **signature} if part.text else None
         case Thinking():
             return _encode_thinking(part)
         case ToolCall():
@@ -844,7 +1006,7 @@ def _encode_part(part: Part, names: Mapping[str, str] | None = None) -> Json | N
 
 
 def _encode_thinking(part: Thinking) -> Json | None:
-    if part.is_redacted or not part.opaque or part.opaque.startswith("{"):
+    if part.is_redacted or not part.opaque or part.signed_by not in ("", "gemini"):
         return None  # nobody else's reasoning is taken, and ours need not be sent
     thought = {"thought": True} if part.text else {}
     return {"text": part.text, **thought, "thoughtSignature": part.opaque}
@@ -871,9 +1033,13 @@ def _encode_result(result: ToolResult, names: Mapping[str, str]) -> Json:
 
 
 def _encode_media(media: Media) -> Json:
+    # Another provider's word for how closely to look means nothing here.
+    is_own = media.detail.lower().startswith("media_resolution_")
+    setting = {"mediaResolution": {"level": media.detail}} if is_own else {}
     if media.data:
-        return {"inlineData": {"mimeType": _media_type(media), "data": media.data}}
-    return {"fileData": {"mimeType": _media_type(media), "fileUri": media.location}}
+        inline = {"mimeType": _media_type(media), "data": media.data}
+        return {"inlineData": inline, **setting}
+    return {"fileData": {"mimeType": _media_type(media), "fileUri": media.location}, **setting}
 
 
 _USUAL_TYPES: dict[MediaKind, str] = {
@@ -933,7 +1099,11 @@ def _encode_tool(tool: Tool) -> Any:  # noqa: ANN401 - JSON, raw or not
 
 
 _FOREIGN = "skip_thought_signature_validator"
-"""What the provider takes in place of a signature on a call that no Gemini model made."""
+"""What the provider takes in place of a signature on a call that no Gemini model made.
+
+Google's guide to thought signatures names it for calls that were made by another model or
+put in by a client; the Gemini API and Vertex take it. No other signature is ever made up.
+"""
 
 
 def _encode_history(messages: Sequence[Message]) -> list[Json]:

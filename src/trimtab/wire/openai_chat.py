@@ -60,7 +60,7 @@ from trimtab.wire.json_spans import (
     splice,
     whole_number,
 )
-from trimtab.wire.media import data_url, image_size
+from trimtab.wire.media import data_url, image_size, openai_detail, recording_seconds
 from trimtab.wire.openai_chat_rules import RULES, check_chat
 from trimtab.wire.request import Request
 from trimtab.wire.rules import Findings, Rule
@@ -443,7 +443,8 @@ def _media(kind: str, media: Mapping[str, Any]) -> Media:
         return Media("image", inline[0], data=inline[1], detail=detail, width=width, height=height)
     if kind == "input_audio":
         form = f"audio/{media.get('format') or 'wav'}"
-        return Media("audio", form, data=str(media.get("data") or ""))
+        data = str(media.get("data") or "")
+        return Media("audio", form, data=data, seconds=recording_seconds(data))
     inline = data_url(str(media.get("file_data") or ""))
     if inline is None:
         return Media("file", location=str(media.get("file_id") or ""))
@@ -594,8 +595,7 @@ def _encode_content(part: Part) -> Json | None:
             return {"type": "text", "text": part.text} if part.text else None
         case Media(kind="image") if part.data or "://" in part.location:
             url = f"data:{part.media_type};base64,{part.data}" if part.data else part.location
-            detail = {"detail": part.detail} if part.detail else {}
-            return {"type": "image_url", "image_url": {"url": url, **detail}}
+            return {"type": "image_url", "image_url": {"url": url, **openai_detail(part.detail)}}
         case Media(kind="audio") if part.data:
             form = part.media_type.removeprefix("audio/") or "wav"
             return {"type": "input_audio", "input_audio": {"data": part.data, "format": form}}

@@ -61,7 +61,13 @@ from trimtab.wire.json_spans import (
     splice,
     whole_number,
 )
-from trimtab.wire.media import data_url, document_pages, image_size
+from trimtab.wire.media import (
+    data_url,
+    document_pages,
+    image_size,
+    openai_detail,
+    recording_seconds,
+)
 from trimtab.wire.openai_responses_rules import (
     CALLS,
     INPUT_KINDS,
@@ -87,6 +93,8 @@ _ROLES: dict[str, Role] = {
 
 _TEXTS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
 """Parts of content that are words, and the key that holds them."""
+
+_MARKED = (b'"input_text"', b'"input_image"', b'"input_file"')
 
 _MEDIA = frozenset(("input_image", "input_file", "input_audio"))
 
@@ -172,6 +180,7 @@ class OpenAIResponses(Format):
         "max_output_tokens",
     )
     marker_keys = ("prompt_cache_breakpoint",)
+    block_fields = ("content", "output")
 
     @property
     def rules(self) -> dict[str, Rule]:
@@ -329,24 +338,27 @@ class OpenAIResponses(Format):
         ]
         return [marker for marker in markers if marker != b"null"]
 
-    def _marker_splices(self, message: bytes) -> list[Splice]:
-        spans = object_spans(message)
-        inner = [spans[key] for key in ("content", "output") if key in spans]
-        return [cut for span in inner for cut in self._block_splices(message, span)]
+    def bare_type(self, message: Mapping[str, bytes]) -> bytes:
+        return b'"output_text"' if message.get("role") == b'"assistant"' else b'"input_text"'
+
+    def can_hold_marker(self, block: Mapping[str, bytes]) -> bool:
+        return block.get("type") in _MARKED and block.get("text") != b'""'
 
     def body(self, messages: Sequence[Message], setup: Setup) -> Json:
         surface = setup.surface
-        body: Json = {
-            "model": surface.model,
-            "max_output_tokens": setup.max_tokens,
-            "store": False,
-        }
+        body: Json = {"model": surface.model, "max_output_tokens": setup.max_tokens}
+        items = _without_loose_reasoning(_encode_history(messages))
+        if any("encrypted_content" in item and "summary" in item for item in items):
+            # Whoever sends encrypted reasoning keeps the history: nothing is to be looked up on
+            # the server, and the next answer's reasoning is wanted in the same form. All others
+            # get what the provider does when nothing is said (it stores the answer).
+            body |= {"store": False, "include": ["reasoning.encrypted_content"]}
         if surface.system:
             words = (_words_of(part) for part in surface.system)
             body["instructions"] = "\n\n".join(word for word in words if word)
         if surface.tools:
             body["tools"] = [_encode_tool(tool) for tool in surface.tools]
-        body["input"] = _without_loose_reasoning(_encode_history(messages))
+        body["input"] = items
         return body
 
     # -------------------------------------------------------- the last word
@@ -491,8 +503,8 @@ def _parts(message: bytes) -> tuple[Part, ...]:
     if message[:1] == b'"':
         return (Text(load_text(message)),)
     raw, value = _members(message), load(message)
-    kind = _kind_in(value)
-    if kind == "message" and value.get("role") in _ROLES:
+    kind, role = _kind_in(value), value.get("role")
+    if kind == "message" and isinstance(role, str) and role in _ROLES:
         return _content(raw.get("content"))
     if kind == "reasoning":
         return (_reasoning(message, value),)
@@ -544,7 +556,8 @@ def _media(kind: str, block: Mapping[str, Any]) -> Media | None:
         if not isinstance(audio, dict):
             return None
         form = f"audio/{audio.get('format') or 'wav'}"
-        return Media("audio", form, data=str(audio.get("data") or ""))
+        data = str(audio.get("data") or "")
+        return Media("audio", form, data=data, seconds=recording_seconds(data))
     return _file(block)
 
 
@@ -577,7 +590,10 @@ def _reasoning(message: bytes, value: Json) -> Thinking:
         for block in found
         if isinstance(block, dict) and isinstance(text := block.get("text"), str)
     ]
-    return Thinking("\n".join(texts), message.decode("utf-8", "surrogateescape"))
+    raw = message.decode("utf-8", "surrogateescape")
+    return Thinking(
+        "\n".join(texts), raw, needs_answer=bool(value.get("id")), signed_by="openai-responses"
+    )
 
 
 def _call(kind: str, raw: Mapping[str, bytes], value: Json) -> ToolCall | None:
@@ -786,7 +802,7 @@ def _encode_content(part: Part) -> Json | None:
 
 
 def _encode_image(media: Media) -> Json:
-    detail = {"detail": media.detail} if media.detail else {}
+    detail = openai_detail(media.detail)
     if media.data:
         url = f"data:{media.media_type};base64,{media.data}"
         return {"type": "input_image", "image_url": url, **detail}

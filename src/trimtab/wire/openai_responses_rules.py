@@ -2,8 +2,11 @@
 
 What only the provider can know is not shown by a request and is not here:
 whether encrypted content is its own (R6) and whether a stored response is
-still there (R7). Of R4 a request shows as much as this: an item with an id, of
-a model that reasons, before which the turn has no reasoning at all.
+still there (R7). Of R4 a request shows as much as this: an item with an id
+before which the turn has no reasoning at all, of a model that reasons before
+each answer. Models that reason only when they are asked to (gpt-5.1 to 5.5,
+whose answers often came without) are held to it where the request asks them;
+models that are not OpenAI's are not.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ __all__ = [
     "call_id_of",
     "check_responses",
     "does_reason",
+    "has_reasoned",
     "kind_of",
     "lacks_reasoning",
     "pending_calls",
@@ -91,8 +95,7 @@ RULES: dict[str, Rule] = {
             "A call or an answer with an id that followed reasoning stands behind that reasoning.",
             "Item 'fc_…' of type 'function_call' was provided without its required 'reasoning' "
             "item: 'rs_…'.",
-            "Put the reasoning back, or remove the id. Where the model gave this answer without "
-            "any reasoning, nothing is missing.",
+            "Put the reasoning back, or remove the id.",
             needs=("model", "reasoning"),
         ),
         Rule(
@@ -151,10 +154,19 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 _THINKS_NOT = re.compile(r"(?:.*/)?(?:ft:)?(?:gpt-3|gpt-4|chatgpt|gpt-5(?:\.\d+)?-chat)")
 """Models of OpenAI's that never reason, so that an id says nothing about reasoning."""
 
+_OPENAI = re.compile(r"(?:.*/)?(?:ft:)?(?:o\d|gpt-\d|codex-)")
+"""Ids of models of OpenAI's."""
+
+_THINKS_WHEN_ASKED = re.compile(r"(?:.*/)?(?:ft:)?gpt-5\.[1-5](?!\d)(?!-(?:codex|pro))")
+"""Models that do not reason, or not always, where the request names no effort."""
+
 _INPUT_PARTS = frozenset(("input_text", "input_image", "input_file"))
 _OUTPUT_PARTS = frozenset(("output_text", "refusal"))
 _CHAT_PARTS = frozenset(("text", "image_url", "file"))
 _ROLES = frozenset(("user", "system", "developer", "assistant"))
+
+_MUST_TELL = frozenset(("computer_call_output", "local_shell_call_output", "shell_call_output"))
+"""Outputs of other shapes that cannot be left out. A patch may be applied without a word."""
 
 _OTHER_ANSWERS = {
     "local_shell_call": ("function_call_output",),  # as Codex answers it
@@ -193,6 +205,15 @@ def does_reason(body: Json) -> bool:
     if isinstance(reasoning, dict) and reasoning.get("effort") in ("none", "minimal"):
         return False
     return not (isinstance(model, str) and _THINKS_NOT.match(model))
+
+
+def has_reasoned(body: Json) -> bool:
+    """Whether every answer of this request's model had reasoning before it, as far as can be known."""
+    reasoning, model = body.get("reasoning"), body.get("model")
+    if not does_reason(body) or not (isinstance(model, str) and _OPENAI.match(model)):
+        return False
+    asked = reasoning.get("effort") if isinstance(reasoning, dict) else None
+    return asked is not None or not _THINKS_WHEN_ASKED.match(model)
 
 
 def lacks_reasoning(items: Sequence[Any]) -> list[int]:
@@ -279,7 +300,7 @@ class _Walk:
         for call_id, place in self.awaited.items():
             if place < pending:
                 self.add("R1", f"input[{place}]", f"{call_id} is not answered behind it")
-        for place in lacks_reasoning(items) if does_reason(self.body) else ():
+        for place in lacks_reasoning(items) if has_reasoned(self.body) else ():
             told = f"{items[place]['id']!r} has an id, and no reasoning before it"
             self.add("R4", f"input[{place}]", told)
 
@@ -364,6 +385,8 @@ class _Walk:
 
     def _check_output(self, path: str, kind: str, item: Json) -> None:
         if kind not in ("function_call_output", "custom_tool_call_output"):
+            if kind in _MUST_TELL and item.get("output") is None:
+                self.add("R9", f"{path}.output", "the output is missing")
             return
         output = item.get("output")
         if isinstance(output, list):

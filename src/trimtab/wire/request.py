@@ -91,6 +91,8 @@ class Request:
         if not self.spans[start:stop]:
             return ()
         first = self.format.context_start(self.body, self.spans, start)
+        if first == 0 < start:
+            return self.messages[start:stop]  # all is read anyway, so that it is read once
         spans = self.spans[first:stop]
         low, high = spans[0][0], spans[-1][1]
         part = b"[" + self.body[low:high] + b"]"

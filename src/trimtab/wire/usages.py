@@ -59,8 +59,10 @@ def usage_from(told: object) -> Usage:
 
     Returns:
         The usage; what is missing or null counts as 0. Where Anthropic lists the passes of
-        an answer (``iterations``), the last one over the conversation itself counts: the
-        sum over all would count the conversation several times.
+        an answer (``iterations``), the last one over the conversation itself counts, as
+        its prompt is what the conversation has become: the sum over all would count the
+        conversation several times, and a pass that compacts it, or asks an advisor, has
+        another prompt.
     """
     if isinstance(told, Usage):
         return told
