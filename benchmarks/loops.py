@@ -20,7 +20,7 @@ from benchmarks.conversation import chat_messages, exchanges
 from benchmarks.figures import Answer, Row, Target
 from trimtab import CharTokenCounter, Context, Policy
 
-__all__ = ["answer"]
+__all__ = ["Json", "Workload", "answer", "cost", "has_orphan", "workloads"]
 
 Json: TypeAlias = dict[str, Any]
 Loop: TypeAlias = Callable[[list[Json]], list[Json]]
@@ -62,7 +62,7 @@ def answer(*, steps: int = 160, messages: int = 1000) -> Answer:
     """
     rows = [
         _row(workload, name, make(workload.budget_tokens))
-        for workload in _workloads(steps, messages)
+        for workload in workloads(steps, messages)
         for name, make in _LOOPS.items()
     ]
     return Answer(
@@ -76,7 +76,8 @@ def answer(*, steps: int = 160, messages: int = 1000) -> Answer:
     )
 
 
-def _workloads(steps: int, messages: int) -> Iterator[Workload]:
+def workloads(steps: int, messages: int) -> Iterator[Workload]:
+    """Conversations of so many tool steps and messages, each with the budgets it is held to."""
     generator = SHARED / "bench" / "steps160.py"
     if generator.exists():
         history, cuts = _load(generator).session(steps)
@@ -200,16 +201,16 @@ def _row(workload: Workload, name: str, loop: Loop) -> Row:
     sent = [loop(workload.messages[:cut]) for cut in workload.cuts]
     texts = [_text(messages) for messages in sent]
     over = sum(_tokens(messages) > workload.budget_tokens for messages in sent)
-    orphans = sum(map(_has_orphan, sent))
+    orphans = sum(map(has_orphan, sent))
     breaks = sum(not after.startswith(before) for before, after in pairwise(texts))
-    cost = sum(map(_cost, ["", *texts], texts))
+    units = sum(map(cost, ["", *texts], texts))
     cells = (
         f"{workload.name}, {workload.budget_tokens // 1000}k",
         name,
         f"{over} of {len(sent)}",
         str(orphans),
         str(breaks),
-        f"{cost / 1e6:.2f}",
+        f"{units / 1e6:.2f}",
     )
     return Row(cells, Target(0, over + orphans) if name == "trimtab" else None)
 
@@ -219,12 +220,14 @@ def _text(messages: Sequence[Json]) -> str:
     return "\n".join(json.dumps(message, ensure_ascii=False) for message in messages)
 
 
-def _cost(before: str, after: str) -> float:
+def cost(before: str, after: str) -> float:
+    """What a request is billed that comes after another, in units of a fresh token."""
     shared = len(commonprefix([before, after]))  # noqa: RUF071 - these are no paths
     return (_READ * shared + _WRITE * (len(after) - shared)) / 4
 
 
-def _has_orphan(messages: Sequence[Json]) -> bool:
+def has_orphan(messages: Sequence[Json]) -> bool:
+    """Whether a result stands there that no call before it asked for."""
     open_ids: set[str] = set()
     for message in messages:
         if message["role"] == "tool" and message["tool_call_id"] not in open_ids:

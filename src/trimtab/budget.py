@@ -49,11 +49,22 @@ class Budget:
 
     Attributes:
         max_tokens: Tokens of all kept messages together.
-        max_rounds: Rounds: a user message and everything up to the next.
+        max_rounds: Rounds: a user message and everything up to the next; 0 means 1.
+
+    Raises:
+        PolicyError: If one is no whole number or below 0.
     """
 
     max_tokens: int | None = None
     max_rounds: int | None = None
+
+    def __post_init__(self) -> None:
+        for setting in ("max_tokens", "max_rounds"):
+            value: object = getattr(self, setting)
+            if value is None:
+                continue
+            if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+                raise PolicyError(setting, value, "it must be a whole number of 0 or more")
 
     @classmethod
     def tokens(cls, max_tokens: int) -> Budget:
