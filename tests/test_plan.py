@@ -149,6 +149,33 @@ def test_two_plans_in_a_row_are_their_composition(data: st.DataObject) -> None:
     assert original == expected
 
 
+def joined(text: str, removed: int, before: int = 3) -> Fold:
+    """A fold whose text becomes part of message 1."""
+    made = Message.user(text, origin="marker")
+    return Fold((Ref(removed),), before, made, "j", joins=1)
+
+
+def test_a_text_that_was_joined_can_be_made_anew() -> None:
+    """A later plan that names it changes what the first one made; all its texts are one part."""
+    first = Plan((joined("one", 2), joined("two", 3)))
+
+    both = compose(first, Plan((Replace(1, 2, Text("new"), "n"),)), MESSAGES)
+
+    assert texts(both) == [["m0a", "m0b"], ["m1a", "m1b", "new"], ["m4a", "m4b"]]
+
+
+def test_a_text_that_was_joined_can_go() -> None:
+    """Alone, or with other parts of its message; what it stood for stays gone."""
+    first = Plan((joined("one", 2),))
+
+    alone = compose(first, Plan((Drop(Ref(1, (2,)), "d"),)), MESSAGES)
+    with_words = compose(first, Plan((Drop(Ref(1, (1, 2)), "d"),)), MESSAGES)
+
+    rest = [["m3a", "m3b"], ["m4a", "m4b"]]
+    assert texts(alone) == [["m0a", "m0b"], ["m1a", "m1b"], *rest]
+    assert texts(with_words) == [["m0a", "m0b"], ["m1a"], *rest]
+
+
 def test_an_outcome_fits_up_to_its_limit() -> None:
     """At the limit it fits; a token more and it does not."""
     assert Outcome("fits", 100, 200, 100).fits

@@ -6,10 +6,18 @@ request; ``trimtab.session`` is that way.
 """
 
 from trimtab.budget import Budget, Limits
+from trimtab.compaction import (
+    Compacted,
+    CompactionConfig,
+    CompactionStrategy,
+    DefaultCompaction,
+    compact_messages,
+)
 from trimtab.constraints import Constraints
 from trimtab.context import AsyncContext, Context, View
 from trimtab.engine import Answer, Engine, SyncEngine
 from trimtab.errors import (
+    BodyTooLargeError,
     MalformedBodyError,
     MissingExtraError,
     PolicyError,
@@ -17,6 +25,7 @@ from trimtab.errors import (
     StoreError,
     TokenCountError,
     TrimtabError,
+    UnknownEncodingError,
     UnknownFormatError,
 )
 from trimtab.events import (
@@ -31,6 +40,7 @@ from trimtab.events import (
     StateUnreadable,
     TriggerUnreachable,
 )
+from trimtab.memo import PrefixMemo
 from trimtab.messages import (
     Media,
     Message,
@@ -50,32 +60,51 @@ from trimtab.state import State
 from trimtab.stores import InMemoryStore, Store, in_memory
 from trimtab.summary import Summarizer, Summary, SummaryRequest, SummaryStats
 from trimtab.tokens import BpeTokenCounter, CharTokenCounter, TokenCounter, counter_for
+from trimtab.tracker import ContextTracker, Forecast, message_bytes, surface_fingerprint
 from trimtab.usage import Usage
+from trimtab.window import (
+    InMemoryMemory,
+    Memory,
+    SummarizeRounds,
+    TrimResult,
+    TrimStrategy,
+    WindowDrop,
+    WindowMemory,
+)
 from trimtab.wire import Call
 
 __all__ = [
     "Answer",
     "AsyncContext",
+    "BodyTooLargeError",
     "BpeTokenCounter",
     "BreakCause",
     "Budget",
     "Call",
     "CharTokenCounter",
+    "Compacted",
+    "CompactionConfig",
     "CompactionMethod",
+    "CompactionStrategy",
     "Constraints",
     "Context",
     "ContextCompacted",
+    "ContextTracker",
+    "DefaultCompaction",
     "Drop",
     "EditsQuarantined",
     "Engine",
     "Fold",
+    "Forecast",
     "HistoryRepaired",
+    "InMemoryMemory",
     "InMemoryStore",
     "Keep",
     "LimitLearned",
     "Limits",
     "MalformedBodyError",
     "Media",
+    "Memory",
     "Message",
     "MissingExtraError",
     "Opaque",
@@ -85,6 +114,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "PrefixBroken",
+    "PrefixMemo",
     "Refusal",
     "RefusalKind",
     "Replace",
@@ -95,6 +125,7 @@ __all__ = [
     "StateUnreadable",
     "Store",
     "StoreError",
+    "SummarizeRounds",
     "Summarizer",
     "Summary",
     "SummaryRequest",
@@ -110,11 +141,19 @@ __all__ = [
     "ToolCall",
     "ToolResult",
     "TriggerUnreachable",
+    "TrimResult",
+    "TrimStrategy",
     "TrimtabError",
     "Turn",
+    "UnknownEncodingError",
     "UnknownFormatError",
     "Usage",
     "View",
+    "WindowDrop",
+    "WindowMemory",
+    "compact_messages",
     "counter_for",
     "in_memory",
+    "message_bytes",
+    "surface_fingerprint",
 ]

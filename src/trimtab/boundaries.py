@@ -28,6 +28,7 @@ __all__ = [
     "is_made",
     "protected_pieces",
     "round_starts",
+    "split_marker",
 ]
 
 MADE_PREFIX = "[trimtab: "
@@ -253,6 +254,22 @@ def is_made(message: Message) -> bool:
     if message.role != "user" or not message.has_own_words:
         return False
     return message.text.partition("\n")[0] == MARKER
+
+
+def split_marker(text: str) -> tuple[str, str] | None:
+    """Part a text from the marker that an earlier compaction joined to it.
+
+    Args:
+        text: A text part, which may have gone through JSON.
+
+    Returns:
+        The words before the marker, and the marker with all that follows it;
+        None where there is no marker in it.
+    """
+    if text.startswith(MARKER):
+        return "", text
+    words, separator, rest = text.partition(f"\n\n{MARKER}")
+    return (words, MARKER + rest) if separator else None
 
 
 def protected_pieces(

@@ -1,24 +1,52 @@
 """Climb the strategies until a request is small enough.
 
+::
+
+    evict_superseded, collapse_failures, thin_old_results    free: nothing is lost that counts
+    clip_tool_output                                         long results keep both ends
+    one_line_turns                                           old answers become a line each
+    drop_middle                                              head and the longest tail that fits
+    keep_within_budget                                       what is protected and the newest
+
 Each tier is tried on what the tiers before it left; the first whose result
 meets the target is taken. What is protected is never dropped: where it alone
-is too large, the plan says so in numbers.
+is too large, the plan says so in numbers. A plan that removes messages leaves
+a marker, and with it the ledger of what went.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from trimtab.budget import Limits
-from trimtab.plan import EMPTY_PLAN, Edit, Plan, Replace
+from trimtab.marker import ledger_tokens, with_ledger
+from trimtab.plan import EMPTY_PLAN, Drop, Edit, Fold, Plan, Ref, Replace
+from trimtab.policy import StrategyName
 from trimtab.strategies.clip_newest import clip_newest
 from trimtab.strategies.clip_tool_output import clip_tool_output
+from trimtab.strategies.collapse_failures import collapse_failures
 from trimtab.strategies.drop_middle import drop_middle
+from trimtab.strategies.evict_superseded import evict_superseded
+from trimtab.strategies.fold import fold
 from trimtab.strategies.history import History
 from trimtab.strategies.keep_within_budget import keep_within_budget, without_answered_exchange
+from trimtab.strategies.mask_old_results import mask_old_results
+from trimtab.strategies.one_line_turns import one_line_turns
+from trimtab.strategies.tail import made_tokens
+from trimtab.strategies.thin_old_results import thin_old_results
 
 __all__ = ["Climb", "climb", "clip_alone"]
+
+_PASSES: tuple[Callable[[History, int], tuple[Replace, ...]], ...] = (
+    evict_superseded,
+    collapse_failures,
+    thin_old_results,
+    clip_tool_output,
+)
+"""What shortens results and removes no message, in the order in which it is tried."""
+
+_TOLD = "old turns told in a line each"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +82,24 @@ def climb(history: History, limits: Limits) -> Climb:
     if history.constraints.hands_off:
         return Climb(EMPTY_PLAN, total, total, history.constraints.hands_off)
     best = Climb(EMPTY_PLAN, total, total)
+    if history.policy.strategy == "none":
+        return replace(best, forbidden="the policy changes nothing")
     for plan in _tiers(history, limits):
         best = _better(best, plan, history)
         if best.tokens <= limits.target_tokens:
-            return best
+            return _noted(best, history, limits)
     if best.tokens > limits.limit_tokens:
         for plan in _last_resorts(history, limits):
             best = _better(best, plan, history)
             if best.tokens <= limits.limit_tokens:
-                return best
+                return _noted(best, history, limits)
         bare = best
         for plan in _without_fillers(history, limits):
             bare = _better(bare, plan, history)
             if bare.tokens <= limits.limit_tokens:
                 return bare
         best = replace(best, smallest_tokens=bare.tokens)
-    return replace(best, forbidden=_left_undone(history))
+    return _noted(replace(best, forbidden=_left_undone(history)), history, limits)
 
 
 def _better(best: Climb, plan: Plan, history: History) -> Climb:
@@ -77,15 +107,73 @@ def _better(best: Climb, plan: Plan, history: History) -> Climb:
     return Climb(plan, tokens, tokens) if tokens < best.tokens else best
 
 
+def _noted(best: Climb, history: History, limits: Limits) -> Climb:
+    """The same with a ledger in its marker, as far as there is room."""
+    if history.policy.strategy != "deterministic":
+        return best
+    plan, tokens = with_ledger(history, best.plan, best.tokens, limits)
+    return replace(best, plan=plan, tokens=tokens)
+
+
 def _tiers(history: History, limits: Limits) -> Iterator[Plan]:
     """Plans in the order in which they are preferred, each made when it is asked for."""
-    clips = _clips(history, limits.target_tokens)
-    yield Plan(clips)
+    return _LADDERS[history.policy.strategy](history, limits)
+
+
+def _oldest_first(history: History, limits: Limits) -> Iterator[Plan]:
+    """The oldest go, until the rest fits."""
+    if "compaction" not in history.constraints.left_to_client:
+        yield Plan(keep_within_budget(history, limits.target_tokens))
+
+
+def _masked(history: History, limits: Limits) -> Iterator[Plan]:
+    """Old results go; then the oldest."""
+    target, is_left = limits.target_tokens, history.constraints.left_to_client
+    masks = () if "clearing" in is_left else mask_old_results(history, target)
+    yield Plan(masks)
+    if "compaction" not in is_left:
+        yield _joined(masks, keep_within_budget(history.after(masks), target))
+
+
+def _all_tiers(history: History, limits: Limits) -> Iterator[Plan]:
+    target = limits.target_tokens
+    passed: tuple[tuple[Replace, ...], History] = ((), history)
+    for passed in _passes(history, target):
+        yield Plan(passed[0])
     if "compaction" in history.constraints.left_to_client:
         return
-    clipped = history.after(clips)
-    yield _joined(clips, drop_middle(clipped, limits.target_tokens))
-    yield _joined(clips, keep_within_budget(clipped, limits.target_tokens))
+    shorter, seen = passed
+    room = target - ledger_tokens(history.policy, target)
+    told = one_line_turns(seen, room - made_tokens(seen))
+    yield _joined(shorter, fold(seen, set(), _TOLD, stand_ins=told))
+    yield _joined(shorter, drop_middle(seen, room, told))
+    yield _joined(shorter, drop_middle(seen, target, told))
+    told = one_line_turns(seen, room - made_tokens(seen), keep_recent=0)
+    yield _joined(shorter, fold(seen, set(), _TOLD, stand_ins=told))
+    yield _joined(shorter, keep_within_budget(seen, room, told))
+    yield _joined(shorter, keep_within_budget(seen, target, told))
+
+
+_LADDERS: dict[StrategyName, Callable[[History, Limits], Iterator[Plan]]] = {
+    "sliding": _oldest_first,
+    "sticky": _oldest_first,
+    "mask": _masked,
+    "deterministic": _all_tiers,
+}
+
+
+def _passes(history: History, target_tokens: int) -> Iterator[tuple[tuple[Replace, ...], History]]:
+    """What each pass adds to those before it, and the history that they make."""
+    if "clearing" in history.constraints.left_to_client:
+        return
+    edits: dict[tuple[int, int], Replace] = {}
+    for shorten in _PASSES:
+        new = shorten(history, target_tokens)
+        if not new:
+            continue
+        edits.update({(edit.message, edit.part): edit for edit in new})
+        history = history.after(new)
+        yield tuple(edits[place] for place in sorted(edits)), history
 
 
 def _last_resorts(history: History, limits: Limits, *, with_fillers: bool = True) -> Iterator[Plan]:
@@ -125,24 +213,33 @@ def _without_fillers(history: History, limits: Limits) -> Iterator[Plan]:
         yield from _last_resorts(history, limits, with_fillers=False)
 
 
-def _clips(history: History, target_tokens: int) -> tuple[Replace, ...]:
-    if "clearing" in history.constraints.left_to_client:
-        return ()
-    return clip_tool_output(history, target_tokens)
-
-
 def _clip_newest(history: History, excess_tokens: int) -> tuple[Replace, ...]:
     if excess_tokens <= 0 or "clearing" in history.constraints.left_to_client:
         return ()
     return clip_newest(history, excess_tokens)
 
 
-def _joined(clips: tuple[Replace, ...], edits: tuple[Edit, ...]) -> Plan:
-    """One plan of both; a clip of what goes anyway is left out."""
-    gone = {
-        ref.message for edit in edits for ref in getattr(edit, "removed", ()) if ref.parts is None
-    }
-    return Plan((*(clip for clip in clips if clip.message not in gone), *edits))
+def _joined(shorter: tuple[Replace, ...], edits: tuple[Edit, ...]) -> Plan:
+    """One plan of both; what is shortened of what goes anyway is left out."""
+    gone = [ref for edit in edits for ref in _removed(edit)]
+    whole = {ref.message for ref in gone if ref.parts is None}
+    halves = {(ref.message, part) for ref in gone for part in ref.parts or ()}
+    kept = (
+        edit
+        for edit in shorter
+        if edit.message not in whole and (edit.message, edit.part) not in halves
+    )
+    return Plan((*kept, *edits))
+
+
+def _removed(edit: Edit) -> tuple[Ref, ...]:
+    match edit:
+        case Fold():
+            return edit.removed
+        case Drop():
+            return (edit.ref,)
+        case _:
+            return ()
 
 
 def _left_undone(history: History) -> str:

@@ -320,6 +320,10 @@ class _Composer:
         self._first = first
         made = [edit for edit in first if isinstance(edit, Fold) and edit.joins is None]
         self._makers = {id(edit.message): edit for edit in made}
+        self._joined: dict[int, list[Fold]] = {}  # by the message that their text became part of
+        for edit in first:
+            if isinstance(edit, Fold) and edit.joins is not None:
+                self._joined.setdefault(edit.joins, []).append(edit)
         self._unmade: set[int] = set()  # ids of made messages that the second plan drops
         self._remade: dict[int, Message] = {}  # what it makes of others, by their ids
 
@@ -350,8 +354,11 @@ class _Composer:
                 if slot.source is None:
                     self._remake(slot.message, edit)
                     return []
-                part = self._original_parts(slot)[edit.part]
-                return [replace(edit, message=slot.source, part=part)]
+                original = self._original_parts(slot)
+                if edit.part >= len(original):
+                    self._rejoin(slot.source, edit.new)
+                    return []
+                return [replace(edit, message=slot.source, part=original[edit.part])]
             case Fold():
                 removed = [ref for old in edit.removed for ref in self._refs(old, is_drop=True)]
                 joins = None if edit.joins is None else self._slots[edit.joins].source
@@ -367,6 +374,12 @@ class _Composer:
         parts[edit.part] = edit.new
         self._remade[id(made)] = made.with_parts(parts)
 
+    def _rejoin(self, source: int, new: Part) -> None:
+        """Change the text that the first plan joined to a message."""
+        first, *others = self._joined[source]
+        self._remade[id(first.message)] = first.message.with_parts([new])
+        self._unmade.update(id(fold.message) for fold in others)
+
     def _refs(self, ref: Ref, *, is_drop: bool) -> list[Ref]:
         slot = self._slots[ref.message]
         if slot.source is None:
@@ -376,7 +389,10 @@ class _Composer:
         if ref.parts is None:
             return [Ref(slot.source)]
         original = self._original_parts(slot)
-        return [Ref(slot.source, tuple(original[part] for part in ref.parts))]
+        parts = tuple(original[part] for part in ref.parts if part < len(original))
+        if is_drop and len(parts) < len(ref.parts):  # the text that the first plan joined to it
+            self._unmade.update(id(fold.message) for fold in self._joined[slot.source])
+        return [Ref(slot.source, parts)] if parts else []
 
     def _original_parts(self, slot: Slot) -> list[int]:
         """Places in the original message of the parts that the view still has."""

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
 
 from trimtab.budget import Limits
 from trimtab.errors import PolicyError
-from trimtab.messages import Message
+from trimtab.messages import Message, ToolResult
 
-__all__ = ["Policy"]
+__all__ = ["Policy", "StrategyName", "ToolKind"]
+
+StrategyName: TypeAlias = Literal["none", "sliding", "sticky", "mask", "deterministic"]
+"""How a request is made smaller.
+
+``none``: not at all. ``sliding``: the oldest go, a few at each turn, so that
+it just fits, which rewrites the prefix each time; it is here to be compared
+with. ``sticky``: the oldest go, down to the target. ``mask``: old tool results
+are removed, then the oldest go. ``deterministic``: the whole ladder.
+"""
+
+ToolKind: TypeAlias = Literal["read", "write", "edit", "other"]
+"""What a tool does to what its ``path`` names.
+
+``read``: shows it. ``write``: puts it anew, so that what was read before is
+stale. ``edit``: changes a part of it, which makes nothing stale. ``other``:
+none of these; the same call made again makes the older answer stale.
+"""
 
 TRIGGER_TOKENS = 120_000
 """A compaction is planned from here on, however large the window is: beyond it
@@ -51,6 +69,13 @@ class Policy:
         tool_output_max_lines: Lines that an old tool result keeps, 1 or more.
         tool_lines: The same for single tools, by name; 0 exempts a tool
             (whatever reads stored originals must be exempt).
+        strategy: How a request is made smaller.
+        tools: What single tools do, by name, beside those that are known
+            (:data:`~trimtab.strategies.targets.KNOWN_TOOLS`). A tool that
+            nobody knows makes no result stale.
+        is_error: Says of a result whether the tool failed, for formats that have no flag for it.
+        ledger: Whether a marker lists what the user said, which files were
+            touched and which values are gone.
         protect: Says of a message whether it must stay, words and all.
         repair: Whether a history that is broken on arrival is mended: calls
             without results, results without calls, results out of place,
@@ -65,6 +90,10 @@ class Policy:
     keep_recent: int = 10
     tool_output_max_lines: int = 200
     tool_lines: Mapping[str, int] = field(default_factory=dict)
+    strategy: StrategyName = "deterministic"
+    tools: Mapping[str, ToolKind] = field(default_factory=dict)
+    is_error: Callable[[ToolResult], bool] | None = None
+    ledger: bool = True
     protect: Callable[[Message], bool] | None = None
     repair: bool = True
 
@@ -79,6 +108,9 @@ class Policy:
         for tool, lines in self.tool_lines.items():
             if lines < 0:
                 raise PolicyError(f"tool_lines[{tool!r}]", lines, "it must be 0 (exempt) or more")
+        _check_word("strategy", self.strategy, get_args(StrategyName))
+        for tool, kind in self.tools.items():
+            _check_word(f"tools[{tool!r}]", kind, get_args(ToolKind))
         if self.answer_tokens is not None and self.answer_tokens < 0:
             raise PolicyError("answer_tokens", self.answer_tokens, "it must be 0 or more")
         self._check_order()
@@ -105,10 +137,17 @@ class Policy:
         if not named:
             raise PolicyError("limit_tokens", None, "name the tokens that a request must not pass")
         limit = min(named)
+        if self.strategy == "sliding":
+            return Limits(limit, limit, limit)
         trigger = min(limit, self.trigger_tokens or TRIGGER_TOKENS)
         if self.target_tokens is not None:
             return Limits(limit, trigger, min(trigger, self.target_tokens))
         return Limits(limit, trigger, max(1, int(trigger * _ratio(trigger, growth_tokens))))
+
+
+def _check_word(setting: str, word: str, known: tuple[str, ...]) -> None:
+    if word not in known:
+        raise PolicyError(setting, word, f"it must be one of {', '.join(known)}")
 
 
 def _ratio(trigger_tokens: int, growth_tokens: int | None) -> float:

@@ -237,9 +237,10 @@ class Session:
         model = request.model or turn.call.model
         window = None if policy.limit_tokens is not None else self._window_tokens(model, request)
         measure = self._measure(model)
-        known = recall(turn, state)
-        view = go_on(turn, known, measure, repair=policy.repair)
         surface = _surface(turn, measure, state)
+        is_weighed = state is None or state.surface.model == surface.model
+        known = recall(turn, state, is_weighed=is_weighed)
+        view = go_on(turn, known, measure, repair=policy.repair)
         if state is not None and learned_tokens is None and state.surface.model == surface.model:
             learned_tokens = state.limit_tokens
         given = [size for size in (window, learned_tokens) if size is not None]
@@ -326,6 +327,8 @@ class Session:
         Yields:
             What stays of what was sent, and what is new.
         """
+        if position.policy.strategy == "none":
+            return
         if plan:
             yield EMPTY_PLAN, plan
         request, limits, view = position.turn.request, position.limits, position.view
@@ -474,7 +477,7 @@ class Position:
         """What really goes out. Texts that were counted before are not counted again."""
         if body is self.turn.call.body:
             return self.tokens_before
-        if plan is self.view.kept and not self.view.added:
+        if plan is self.view.kept and not self.view.added and self.known.counted:
             return self.tokens
         sent = read(body, self.turn.request.format.name)
         return self.surface.tokens + sum(map(self.measure.message, sent.messages))
@@ -622,8 +625,9 @@ def _becomes(position: Position, draft: Draft, plan: Plan) -> State:
         seen=view.seen,
         rounds=view.rounds,
         settled=settled,
-        # What joins texts weighs a token or two that no message has alone.
-        settled_tokens=settled_tokens + tokens - weighed if settled else 0,
+        # What joins texts weighs a token or two that no message has alone: it goes along,
+        # also where nothing is settled yet.
+        settled_tokens=settled_tokens + tokens - weighed,
         view_tokens=tokens,
         whole_tokens=view.whole_tokens,
         surface=position.surface,

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 __all__ = [
+    "BILLED",
     "BROKEN",
     "CHAT_LIST",
     "LONG",
@@ -171,3 +172,23 @@ SESSION = "\n".join(
     ]
 ).encode()
 """A log of Claude Code: three requests, and a line that cannot be read."""
+
+
+def _turn(number: int, parent: str | None, tokens: int, output: int) -> list[str]:
+    """A turn of a log of Claude Code that says what was billed: what the user wants, and a call."""
+    call_ = {"type": "tool_use", "id": f"t{number}", "name": "Read", "input": {"path": "a.py"}}
+    found = {"type": "tool_result", "tool_use_id": f"t{number - 1}", "content": "x = 1\n" * 400}
+    usage = {"input_tokens": 12, "cache_read_input_tokens": tokens - 12, "output_tokens": output}
+    content: object = "Read it." if parent is None else [found]
+    return [
+        _logged(f"u{number}", parent, "user", content),
+        _logged(f"a{number}", f"u{number}", "assistant", [call_], usage=usage),
+    ]
+
+
+BILLED = "\n".join(
+    line
+    for number, tokens in enumerate((4_000, 5_650, 7_300, 8_950))
+    for line in _turn(number, f"a{number - 1}" if number else None, tokens, 45)
+).encode()
+"""A log of Claude Code that says what was billed: four requests, each 1,650 tokens larger."""

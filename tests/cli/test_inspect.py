@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.bodies import CHAT_LIST, LONG, PLAIN, SESSION, THINKING, call, chat, result, said
+from tests.cli.bodies import (
+    BILLED,
+    CHAT_LIST,
+    LONG,
+    PLAIN,
+    SESSION,
+    THINKING,
+    call,
+    chat,
+    result,
+    said,
+)
 from tests.cli.running import Ran, Trimtab
 from trimtab import Call, Policy, Session
 
@@ -193,3 +204,121 @@ def test_one_message_is_one(trimtab: Trimtab, tmp_path: Path) -> None:
     ran = trimtab("inspect", tmp_path / "plain.json")
 
     assert "8 tokens in 1 message, counted by o200k_base (exact)" in ran.lines
+
+
+FORECAST = """\
+billed.jsonl
+claude-code, 4 requests
+
+╌╌╌╌╌╌╌╌╌╌╌╌████ limit 9k
+        ▁▁▁▁████
+        ████████
+    ▂▂▂▂████████
+    ████████████
+▄▄▄▄████████████
+████████████████
+████████████████
+████████████████
+████████████████
+
+          tokens     said            left to   a turn   turns   tool output
+request   billed   before      off   trigger    costs    left     that fits
+───────────────────────────────────────────────────────────────────────────
+      1    4,000        -        -     5,000        -       -         15 kB
+      2    5,650    6,557   +16.1%     3,350    1,650       2          5 kB
+      3    7,300    7,357    +0.8%     1,700    1,650       1          2 kB
+      4    8,950    8,981    +0.3%        50    1,650       0          73 B
+
+limit 9,000 tokens, a compaction is planned from 9,000
+3 predictions: half off by at most 0.78% of the request, 19 of 20 by at most 16.05%
+context: 8950 of 9000 tokens before compaction (99%); recent turns cost ~1k each, so about 0 more at this pace
+"""
+
+
+def test_it_forecasts_a_session(trimtab: Trimtab, tmp_path: Path) -> None:
+    """Sizes against the limit, what was said of each before, and what still fits."""
+    (tmp_path / "billed.jsonl").write_bytes(BILLED)
+
+    ran = trimtab("inspect", tmp_path / "billed.jsonl", "--forecast", "--budget", 9_000)
+
+    assert (ran.code, ran.out) == (0, FORECAST)
+
+
+def test_a_forecast_in_json_holds_the_same(trimtab: Trimtab, tmp_path: Path) -> None:
+    """Every request with what was billed and predicted, and how far off half of them were."""
+    (tmp_path / "billed.jsonl").write_bytes(BILLED)
+
+    told = trimtab(
+        "inspect", tmp_path / "billed.jsonl", "--forecast", "--budget", 9_000, "--json"
+    ).json
+
+    assert [(each["reported"], each["predicted"]) for each in told["requests"]] == [
+        (4_000, None),
+        (5_650, 6_557),
+        (7_300, 7_357),
+        (8_950, 8_981),
+    ]
+    assert [each["error"] for each in told["requests"]] == [None, 1_605, 78, 35]
+    assert (told["median_error"], told["p95_error"]) == (78, 1_605)
+    assert (told["limit"], told["trigger"]) == (9_000, 9_000)
+
+
+def test_a_long_session_fits_the_screen(trimtab: Trimtab, tmp_path: Path) -> None:
+    """Many requests share a column of the chart, and nothing is wider than 80 columns."""
+    lines = [json.loads(line) for line in BILLED.splitlines()]
+    (first, *_), last = lines, lines[-1]
+    many = [first]
+    for number in range(200):
+        call_ = {**last, "uuid": f"b{number}", "parentUuid": many[-1]["uuid"]}
+        usage = {"input_tokens": 1_000 * (number + 1), "output_tokens": 30}
+        call_["message"] = {**last["message"], "id": f"m{number}", "usage": usage}
+        call_["message"]["content"] = [{"type": "text", "text": f"Step {number}."}]
+        said_ = {**first, "uuid": f"v{number}", "parentUuid": f"b{number}"}
+        many += [call_, said_]
+    (tmp_path / "many.jsonl").write_text("\n".join(map(json.dumps, many)), encoding="utf-8")
+
+    ran = trimtab("inspect", tmp_path / "many.jsonl", "--forecast")
+
+    chart, rest = ran.lines[3:13], ran.lines[13:]
+    assert max(map(len, chart)) <= 80
+    assert [line.rpartition(" ")[0].rpartition(" ")[2] for line in chart if "k" in line] == [
+        "limit",
+        "trigger",
+    ]
+    assert sum(line.split()[:1] == ["200"] for line in rest) == 1
+    assert "context: 200k of 120k before compaction (167%)" in ran.lines[-1]
+
+
+def test_a_session_that_bills_nothing_has_no_forecast(trimtab: Trimtab, tmp_path: Path) -> None:
+    """It says so, and says what to do where not even the window is known."""
+    (tmp_path / "plain.jsonl").write_bytes(SESSION)
+    (tmp_path / "list.json").write_bytes(CHAT_LIST)
+
+    ran = trimtab("inspect", tmp_path / "plain.jsonl", "--forecast", "--request", 1)
+    unknown = trimtab("inspect", tmp_path / "list.json", "--forecast")
+    named = trimtab("inspect", tmp_path / "list.json", "--forecast", "--budget", 500)
+
+    assert ran.lines[-1] == "the file does not say what was billed, so nothing can be predicted"
+    assert unknown.code == 2
+    assert "--budget N names what no request may pass" in unknown.err
+    assert "limit 500 tokens, a compaction is planned from 500" in named.lines
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--budget", 9), "--budget is for --forecast"),
+        (("--forecast", "--format", "gemini"), "--forecast reads sessions"),
+        (("--forecast", "--request", 9), "there is no request 9"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(
+    trimtab: Trimtab, tmp_path: Path, options: tuple[str | int, ...], reason: str
+) -> None:
+    """Rather than ignored."""
+    (tmp_path / "billed.jsonl").write_bytes(BILLED)
+
+    ran = trimtab("inspect", tmp_path / "billed.jsonl", *options)
+
+    assert ran.code == 2
+    assert reason in ran.err

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from tests.cli.bodies import BROKEN, CHAT_LIST, LONG, ORPHAN, PLAIN, SESSION, THINKING
+from tests.cli.bodies import BILLED, BROKEN, CHAT_LIST, LONG, ORPHAN, PLAIN, SESSION, THINKING
 from tests.cli.running import Trimtab
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "json-output.md"
 ONE_REQUEST = ("check", "inspect", "compact")
 """Commands for one request; they say the same of their input."""
-COMMANDS = (*ONE_REQUEST, "replay")
+FORECAST = "inspect --forecast"
+COMMANDS = (*ONE_REQUEST, "replay", FORECAST)
 MAPS = ("breaks_by_cause", "tokens_by_role", "tokens_by_part", "tokens_by_tool", "headers")
 """Objects whose keys depend on the input."""
 
@@ -30,6 +31,7 @@ TYPES = {
     "list of objects": {"list"},
     "list of integers or null": {"list", "NoneType"},
     "integer or null": {"int", "NoneType"},
+    "string or null": {"str", "NoneType"},
 }
 
 
@@ -80,6 +82,12 @@ INPUTS: list[bytes] = [
 
 def told_by(trimtab: Trimtab, command: str, folder: Path) -> Iterator[Any]:
     """What a command prints of the inputs above, and of files that are none."""
+    if command == FORECAST:
+        (folder / "input").write_bytes(BILLED)
+        yield trimtab("inspect", folder / "input", "--forecast", "--budget", 9_000, "--json").json
+        (folder / "input").write_bytes(SESSION)
+        yield trimtab("inspect", folder / "input", "--forecast", "--json").json
+        return
     options: list[tuple[str | int, ...]] = [()]
     if command == "compact":
         options = [("--budget", tokens) for tokens in (50, 350, 1_800)]
@@ -136,7 +144,7 @@ def test_the_examples_are_real(
         re.MULTILINE | re.DOTALL,
     )
 
-    assert [shlex.split(line)[0] for line, _ in examples] == [command]
+    assert [shlex.split(line)[0] for line, _ in examples] == [command.split(maxsplit=1)[0]]
     assert [timeless(trimtab(*shlex.split(line)).out) for line, _ in examples] == [
         timeless(told) for _, told in examples
     ]

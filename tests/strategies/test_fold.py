@@ -5,10 +5,21 @@ from __future__ import annotations
 import pytest
 
 from tests.strategies.builders import answer, call, replay, weigh, words_of
-from trimtab import Constraints, Drop, Fold, Keep, Message, Plan, Text, ToolCall, ToolResult
+from trimtab import (
+    Constraints,
+    Drop,
+    Fold,
+    Keep,
+    Message,
+    Plan,
+    Replace,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 from trimtab.boundaries import MARKER
 from trimtab.plan import Ref
-from trimtab.strategies.fold import FILLER, fold
+from trimtab.strategies.fold import FILLER, GO_ON, StandIn, fold
 
 
 def talk(count: int) -> list[Message]:
@@ -73,7 +84,15 @@ def test_protected_messages_follow_the_marker_in_order() -> None:
 
     kept = [edit for edit in edits if isinstance(edit, Keep)]
     assert kept == [Keep(Ref(2), "named by protect"), Keep(Ref(5), "named by protect")]
-    assert words_of(replay(history, edits)) == [f"u0 + {MARKER}", FILLER, "u1", "a2", "a3", "now"]
+    assert words_of(replay(history, edits)) == [
+        f"u0 + {MARKER}",
+        FILLER,
+        "u1",
+        "a2",
+        GO_ON,
+        "a3",
+        "now",
+    ]
 
 
 def test_a_message_that_is_not_understood_takes_no_marker() -> None:
@@ -85,15 +104,58 @@ def test_a_message_that_is_not_understood_takes_no_marker() -> None:
     assert words_of(replay(history, edits)) == ["u0", FILLER, MARKER, "a1", "now"]
 
 
-def test_there_is_never_a_second_marker_behind_a_first() -> None:
-    """What goes behind an earlier compaction's marker goes without a new one."""
-    joined = [Message.user("u0", MARKER), *talk(3)[1:]]
-    alone = [*talk(1)[:2], Message.user(MARKER), *talk(3)[1:]]
+@pytest.mark.parametrize("told", ["", "\n\nwhat went before"])
+def test_there_is_never_a_second_marker(told: str) -> None:
+    """What an earlier compaction left is made anew where it stands, bare."""
+    rest = talk(3)[1:]
+    own_part = [Message.user("u0", MARKER + told), *rest]
+    same_part = [Message.user(f"u0\n\n{MARKER}{told}"), *rest]
+    alone = [*talk(1)[:2], Message.user(MARKER + told), *rest]
 
-    for messages, removed in ((joined, {1, 2}), (alone, {3, 4})):
-        edits = fold(weigh(messages), removed, "why")
+    for messages, removed, place in (
+        (own_part, {1, 2}, (0, 1, MARKER)),
+        (same_part, {1, 2}, (0, 0, f"u0\n\n{MARKER}")),
+        (alone, {3, 4}, (2, 0, MARKER)),
+    ):
+        renewed, *dropped = fold(weigh(messages), removed, "why")
 
-        assert all(isinstance(edit, Drop) for edit in edits)
+        assert renewed == Replace(place[0], place[1], Text(place[2]), "why")
+        assert all(isinstance(edit, Drop) for edit in dropped)
+
+
+def test_what_stands_for_old_turns_keeps_its_place() -> None:
+    """Made answers stand where the turns stood; the marker comes before all of them."""
+    history = weigh(talk(4))
+    lines = [StandIn((place,), Message.assistant(f"line {place}"), 1, "told") for place in (3, 5)]
+
+    edits = fold(history, {1, 2}, "why", stand_ins=lines)
+
+    assert words_of(replay(history, edits)) == [
+        f"u0 + {MARKER}",
+        "line 3",
+        "u2",
+        "line 5",
+        "u3",
+        "a3",
+        "now",
+    ]
+
+
+def test_a_shortened_answer_is_kept_apart_from_the_next() -> None:
+    """Where roles alternated, two answers in a row get a user's word between them."""
+    asked = [message for n in range(3) for message in (call(f"c{n}"), answer(f"c{n}", "r"))]
+    history = weigh([Message.user("go"), *asked])
+    line = StandIn((1, 2, 3, 4), Message.assistant("line"), 1, "told")
+
+    edits = fold(history, set(), "why", stand_ins=[line])
+
+    assert words_of(replay(history, edits)) == [
+        f"go + {MARKER}",
+        "line",
+        GO_ON,
+        "call c2",
+        "result c2",
+    ]
 
 
 def test_system_messages_do_not_count_as_speakers() -> None:

@@ -10,10 +10,11 @@ from typing import Annotated, Literal, TypeAlias
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
 
-from trimtab.cli import check, compact, inspect, replay
+from trimtab.cli import check, compact, forecast, inspect, replay
 from trimtab.cli.source import STDIN
 from trimtab.cli.talk import FINE, INTERRUPTED, NOT_FINE, USAGE, UsageError, complain
 from trimtab.errors import MalformedBodyError, TrimtabError
+from trimtab.policy import StrategyName
 
 __all__ = ["run"]
 
@@ -103,14 +104,42 @@ def _inspect(
     *,
     request: Request = None,
     format: WireFormat = None,  # noqa: A002 - the option's name
+    is_forecast: Annotated[
+        bool,
+        Parameter(
+            name="--forecast",
+            negative="",
+            show_default=False,
+            help="Show a session's sizes, predicted and billed, and the turns that are left.",
+        ),
+    ] = False,
+    budget: Annotated[
+        int | None,
+        Parameter(
+            name="--budget",
+            validator=Number(gte=1),
+            help="With --forecast: tokens that no request must pass. Default: what the model's "
+            "window takes.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show where the tokens of a request are: by role, part and tool, the largest, the protected."""
+    """Show where the tokens of a request are: by role, part and tool, the largest, the protected.
+
+    With --forecast, a whole session: how large each request was, what was predicted
+    of it before it was sent, how many turns are left, and what tool output still fits.
+    """
+    if is_forecast:
+        if format is not None:
+            raise UsageError("--forecast reads sessions", "leave --format out")
+        return forecast.run(file, request=request, budget=budget, as_json=as_json)
+    if budget is not None:
+        raise UsageError("--budget is for --forecast", "inspect FILE needs no budget")
     return inspect.run(file, request=request, format=format, as_json=as_json)
 
 
 @app.command(name="compact")
-def _compact(
+def _compact(  # noqa: PLR0913 - one an option
     file: File,
     /,
     *,
@@ -130,6 +159,15 @@ def _compact(
             help="Tokens to come down to. Default: 0.4 of the budget.",
         ),
     ] = None,
+    policy: Annotated[
+        StrategyName,
+        Parameter(
+            name="--policy",
+            help="How it is cut: none (not at all), sliding (the oldest go until it fits), sticky "
+            "(until the target is met), mask (old tool results go, then the oldest), "
+            "deterministic (the whole ladder, with a ledger of what went).",
+        ),
+    ] = "deterministic",
     output: Annotated[
         str | None,
         Parameter(
@@ -149,6 +187,7 @@ def _compact(
         file,
         budget=budget,
         target=target,
+        strategy=policy,
         output=output,
         request=request,
         format=format,

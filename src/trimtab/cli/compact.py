@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TypeVar
 
 from rich.console import Console
 
+from trimtab.boundaries import split_marker
 from trimtab.cli.output import refuse_unfit, write
 from trimtab.cli.source import STDIN, Source, open_source
 from trimtab.cli.tables import Bar, Cell, Column, cell, number, percent, show_table
 from trimtab.cli.talk import FINE, NOT_FINE, UsageError, print_json, say, screen, working
-from trimtab.messages import Message, ToolCall, ToolResult
+from trimtab.ledger import read_ledger
+from trimtab.messages import Message, Text, ToolCall, ToolResult
 from trimtab.plan import Drop, Edit, EnvelopeEdit, Fold, Keep, Outcome, Plan, Ref, Replace, apply
-from trimtab.policy import Policy
+from trimtab.policy import Policy, StrategyName
 from trimtab.session import Rewrite, Session, Turn
+from trimtab.strategies.excerpt import one_line
 from trimtab.wire import Call
 
 __all__ = ["run"]
+
+_ENTRIES = 3
+"""Entries shown of each section of the ledger; ``--json`` has all of them."""
+
+_SECTIONS = {
+    "rules": "rules, in the user's words",
+    "words": "what else the user said",
+    "files": "files",
+    "values": "values that stand nowhere else now",
+    "carried": "plan",
+}
 
 _PLACES = 3
 """Ranges of places shown of each edit; the rest are counted."""
 
 
-def run(
+def run(  # noqa: PLR0913 - one an option
     file: str,
     *,
     budget: int,
     target: int | None,
+    strategy: StrategyName,
     output: str | None,
     request: int | None,
     format: str | None,  # noqa: A002 - the option's name
@@ -44,11 +59,18 @@ def run(
             f"--target {target} is above --budget {budget}",
             "come down to less than the budget, or leave --target out",
         )
+    if target is not None and strategy in ("none", "sliding"):
+        raise UsageError(
+            f"--target and --policy {strategy} do not go together",
+            "the policy none changes nothing, and sliding comes down to the budget; leave --target out",
+        )
     if output == STDIN and as_json:
         raise UsageError("--json and -o - both write to standard output", "give -o a file")
     if output is not None:
         refuse_unfit(output, file)
-    policy = Policy(limit_tokens=budget, trigger_tokens=budget, target_tokens=target)
+    policy = Policy(
+        limit_tokens=budget, trigger_tokens=budget, target_tokens=target, strategy=strategy
+    )
     source = open_source(file, request, format)
     session = Session(policy)
     with working("counting and cutting"):
@@ -76,6 +98,7 @@ def _as_json(source: Source, policy: Policy, turn: Turn, rewrite: Rewrite) -> di
         "reason": outcome.reason,
         "limit": outcome.limit_tokens,
         "target": policy.limits().target_tokens,
+        "policy": policy.strategy,
         "needed": outcome.needed_tokens,
         "counter": rewrite.counter,
         "quality": rewrite.quality,
@@ -87,7 +110,19 @@ def _as_json(source: Source, policy: Policy, turn: Turn, rewrite: Rewrite) -> di
         "bytes_after": len(rewrite.body),
         "headers": rewrite.headers,
         "edits": [_edit_json(edit) for edit in (*rewrite.plan.edits, *rewrite.plan.envelope)],
+        "ledger": asdict(read_ledger(_marker(rewrite.plan))),
     }
+
+
+def _marker(plan: Plan) -> str:
+    """The marker of a plan with its ledger; empty where there is none."""
+    for edit in plan:
+        text = edit.message.text if isinstance(edit, Fold) else ""
+        if isinstance(edit, Replace) and isinstance(edit.new, Text):
+            text = edit.new.text
+        if (split := split_marker(text)) is not None:
+            return split[1]
+    return ""
 
 
 def _edit_json(edit: Edit | EnvelopeEdit) -> dict[str, object]:
@@ -136,6 +171,7 @@ def _show(console: Console, source: Source, policy: Policy, turn: Turn, rewrite:
     console.print()
     if rewrite.plan:
         _show_edits(console, rewrite.plan, turn.request.messages)
+        _show_ledger(console, rewrite.plan)
     _show_sizes(console, turn, rewrite)
     for edit in rewrite.plan.envelope:
         if edit.header:
@@ -143,6 +179,23 @@ def _show(console: Console, source: Source, policy: Policy, turn: Turn, rewrite:
                 console, "send it with the header ", (f"{edit.header}: {edit.header_value}", "bold")
             )
     _show_verdict(console, rewrite)
+
+
+def _show_ledger(console: Console, plan: Plan) -> None:
+    """What the marker keeps of what went: the first entries of each section."""
+    listed = asdict(read_ledger(_marker(plan)))
+    if not any(listed.values()):
+        return
+    say(console, "the marker keeps, of what went:")
+    for section, entries in listed.items():
+        if not entries:
+            continue
+        say(console, (f"  {_SECTIONS[section]} ({number(len(entries))})", "bold"))
+        for entry in entries[:_ENTRIES]:
+            say(console, "    " + one_line(entry, max(20, console.width - 8)))
+        if len(entries) > _ENTRIES:
+            say(console, (f"    and {number(len(entries) - _ENTRIES)} more", "dim"))
+    console.print()
 
 
 def _show_verdict(console: Console, rewrite: Rewrite) -> None:
@@ -235,8 +288,11 @@ def _rows(plan: Plan, messages: Sequence[Message]) -> Iterator[_Row]:
         saved = sum(edit.saved_tokens for edit in dropped)
         yield _Row(f"{_things(refs)} removed", _places(refs), reason, saved)
     for edit in plan:
-        if isinstance(edit, Fold):
+        if isinstance(edit, Fold) and edit.removed and not _is_told(edit):
             yield _fold_row(edit, messages)
+    yield from _put_in_rows(plan)
+    if told := [edit for edit in plan if isinstance(edit, Fold) and _is_told(edit)]:
+        yield _told_row(told)
     for reason, kept in _by_reason(plan, Keep):
         refs = [edit.ref for edit in kept]
         yield _Row(f"{_things(refs)} kept", _places(refs), reason)
@@ -255,10 +311,34 @@ def _by_reason(plan: Plan, kind: type[_Kind]) -> Iterable[tuple[str, list[_Kind]
     return groups.items()
 
 
+def _put_in_rows(plan: Plan) -> Iterator[_Row]:
+    """What stands for nothing that went; of one reason it is one line."""
+    groups: dict[tuple[str, str], list[Fold]] = {}
+    for edit in plan:
+        if isinstance(edit, Fold) and not edit.removed:
+            groups.setdefault((edit.message.origin or "message", edit.reason), []).append(edit)
+    for (kind, reason), folds in groups.items():
+        what = f"a {kind}" if len(folds) == 1 else _counted(len(folds), kind)
+        places = _places(Ref(edit.before) for edit in folds)
+        saved = sum(edit.saved_tokens for edit in folds)
+        yield _Row(f"{what} put in", f"before {places}", reason, saved)
+
+
+def _is_told(edit: Fold) -> bool:
+    """Whether old turns became lines."""
+    return edit.message.role == "assistant" and edit.message.origin == "marker"
+
+
+def _told_row(folds: Sequence[Fold]) -> _Row:
+    refs = [ref for edit in folds for ref in edit.removed]
+    lines = sum(edit.message.text.count("\n") + 1 for edit in folds)
+    what = f"{_things(refs)} told in {_counted(lines, 'line')}"
+    saved = sum(edit.saved_tokens for edit in folds)
+    return _Row(what, _places(refs), folds[0].reason, saved)
+
+
 def _fold_row(edit: Fold, messages: Sequence[Message]) -> _Row:
     origin = edit.message.origin or "message"
-    if not edit.removed:
-        return _Row(f"a {origin} put in", f"before {edit.before}", edit.reason, edit.saved_tokens)
     calls = sum(
         isinstance(part, ToolCall)
         for ref in edit.removed

@@ -15,7 +15,7 @@ from trimtab.replay import files
 from trimtab.replay.recording import Recording
 from trimtab.wire import read
 
-__all__ = ["STDIN", "Source", "open_source"]
+__all__ = ["STDIN", "Source", "open_session", "open_source"]
 
 STDIN = "-"
 
@@ -106,6 +106,31 @@ def open_source(file: str, request: int | None, format: str | None) -> Source:  
         recorded.unrecorded,
         recording.notes,
     )
+
+
+def open_session(file: str, request: int | None) -> Recording:
+    """Read a file and pick a session.
+
+    Args:
+        file: A path, or ``-`` for standard input.
+        request: A request of it, counted over all sessions of the file from 1; None for
+            the largest.
+
+    Raises:
+        UsageError: If there is no such file or no such request.
+        RequestError: If nothing in the file can be used.
+    """
+    name = "standard input" if file == STDIN else Path(file).name
+    with working(f"reading {name}"):
+        recordings = files.load(_read(file), name)
+    owners = [recording for recording in recordings for _ in recording.requests]
+    place = _largest(recordings) if request is None else request - 1
+    if place >= len(owners):
+        raise UsageError(
+            f"there is no request {request}: `{name}` has {len(owners)}",
+            "count from 1, or leave --request out to take the largest",
+        )
+    return owners[place]
 
 
 def _read(file: str) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from trimtab.boundaries import MADE_PREFIX
 
-__all__ = ["clip_lines", "clip_tokens"]
+__all__ = ["clip_lines", "clip_tokens", "ends", "one_line"]
 
 _MARKER_LINES = 3
 """A marker is a line between two empty ones."""
@@ -24,6 +24,8 @@ _LONGEST_ESCAPE = 32
 _PAYLOAD = re.compile(r"data:[\w/+.-]+;base64,[A-Za-z0-9+/=_-]+")
 _JOINERS = "\u200d\ufe0e\ufe0f"
 _MAX_TRIES = 12
+_LOOK_AHEAD = 8
+"""How many times the characters wanted are looked at: blanks are not quoted."""
 
 
 def clip_lines(text: str, max_lines: int) -> str:
@@ -75,17 +77,51 @@ def clip_tokens(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
     return _ends(text, 0)
 
 
+def one_line(text: str, max_characters: int) -> str:
+    """Quote the beginning of a text on one line.
+
+    Args:
+        text: Any text.
+        max_characters: Characters that are quoted, 1 or more.
+
+    Returns:
+        The text with each run of blanks as one; where it is longer, its first
+        words and an ellipsis.
+    """
+    line = " ".join(text[: _LOOK_AHEAD * max_characters].split())
+    if len(line) <= max_characters:
+        return line
+    end = _whole_before(line, max_characters, [])
+    quoted = line[:end].rpartition(" ")[0] or line[:end]
+    return f"{quoted} …"
+
+
 def _marker(removed: int) -> str:
     return f"\n{MADE_PREFIX}{removed} characters removed]\n"
+
+
+def ends(text: str, head: int, tail: int) -> tuple[str, str]:
+    """Take the two ends of a text, with nothing cut in its middle.
+
+    Args:
+        text: Any text.
+        head: Characters that the beginning may have, 0 or more, at most the text's.
+        tail: The same for the end.
+
+    Returns:
+        The beginning and the end; they do not overlap, and each may be shorter.
+    """
+    payloads = [match.span() for match in _PAYLOAD.finditer(text)]
+    stop = _whole_before(text, head, payloads)
+    start = max(stop, _whole_after(text, len(text) - tail, payloads))
+    return text[:stop], text[start:]
 
 
 def _ends(text: str, kept: int) -> str:
     if kept <= 0:
         return _marker(len(text)).strip()
-    payloads = [match.span() for match in _PAYLOAD.finditer(text)]
-    head = _whole_before(text, kept - kept // 2, payloads)
-    tail = max(head, _whole_after(text, len(text) - kept // 2, payloads))
-    return text[:head] + _marker(tail - head) + text[tail:]
+    head, tail = ends(text, kept - kept // 2, kept // 2)
+    return head + _marker(len(text) - len(head) - len(tail)) + tail
 
 
 def _whole_before(text: str, place: int, payloads: list[tuple[int, int]]) -> int:

@@ -2,101 +2,214 @@
 
 The marker is a message of its own. Where the history alternated between user
 and assistant and it would not any more, the marker becomes the last part of
-the user message before it, and two users in a row get a made answer between
-them. Only what we made is merged or put in.
+the user message before it, and two of the same role in a row get a made
+message between them. Only what we made is merged or put in.
+
+There is one marker at a time: one that an earlier compaction left among what
+stays is made anew where it stands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from trimtab.boundaries import MADE_PREFIX, MARKER
-from trimtab.messages import Message
-from trimtab.plan import Drop, Edit, Fold, Keep, Ref
+from trimtab.boundaries import MADE_PREFIX, MARKER, split_marker
+from trimtab.messages import Message, Text
+from trimtab.plan import Drop, Edit, Fold, Keep, Ref, Replace
 from trimtab.strategies.history import History
 
-__all__ = ["FILLER", "fold"]
+__all__ = ["FILLER", "GO_ON", "StandIn", "fold"]
 
 FILLER = f"{MADE_PREFIX}the answer given here was removed]"
 """Stands between two user messages where the provider may demand an answer."""
 
+GO_ON = f"{MADE_PREFIX}the work goes on]"
+"""Stands between a shortened answer and the next one, where roles must alternate."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandIn:
+    """A message that we made of some pieces that go.
+
+    Attributes:
+        pieces: Places of the pieces, ascending; whole atoms.
+        message: What stands for them, in the place of the first.
+        tokens: What it weighs.
+        reason: Why, in words for the user.
+    """
+
+    pieces: tuple[int, ...]
+    message: Message
+    tokens: int
+    reason: str
+
 
 @dataclass(frozen=True, slots=True)
 class _Stop:
-    """A message of the view, or the marker, on the way to it.
+    """A message of the view on the way to it.
 
     Attributes:
         role: Who speaks.
-        source: Place in the original; None for the marker.
+        before: Where it stands: in front of this place of the original.
+        source: Place in the original; None for what we make.
+        made: What we make; None for an original.
+        removed: What it stands for.
+        reason: Why it is made.
+        is_marker: Whether it is the marker.
         can_take_text: Whether the marker may become its last part.
     """
 
     role: str
-    source: int | None
+    before: int
+    source: int | None = None
+    made: Message | None = None
+    removed: tuple[Ref, ...] = ()
+    reason: str = ""
+    is_marker: bool = False
     can_take_text: bool = False
 
 
 def fold(
-    history: History, removed: AbstractSet[int], reason: str, *, with_fillers: bool = True
+    history: History,
+    removed: AbstractSet[int],
+    reason: str,
+    *,
+    stand_ins: Sequence[StandIn] = (),
+    with_fillers: bool = True,
 ) -> tuple[Edit, ...]:
     """Remove pieces and let one marker stand for them.
 
     Args:
         history: What there is.
-        removed: Places of the pieces that go; whole atoms.
+        removed: Places of the pieces that go and leave nothing; whole atoms.
         reason: Why, in words for the user.
-        with_fillers: Whether two users in a row get an answer between them.
+        stand_ins: What is made of other pieces that go, in order.
+        with_fillers: Whether two of one role in a row get a message between them.
 
     Returns:
         The fold, what stays in the middle of it, and what keeps roles valid;
         empty if nothing is removed.
     """
-    if not removed:
+    gone = set(removed).union(*(stand_in.pieces for stand_in in stand_ins))
+    if not gone:
         return ()
-    refs = _whole_refs(history, removed)
-    before = _first_place(refs, history.constraints.turn_start)
-    row = _row(history, removed, before)
-    edits: list[Edit] = [
-        Keep(history.boundaries.pieces[place].ref, why)
-        for place, why in sorted(history.protected.items())
-        if _is_inside(place, removed)
-    ]
-    marked = _marked(history, row)
-    joins = _joins(history, row) if marked is None else marked
-    fillers = _fillers(history, row, joins) if with_fillers else {}
-    edits += [_filler(at) for at in fillers.get(True, ())]
-    if marked is None:
-        marker = Message.user(MARKER, origin="marker")
-        edits.append(Fold(tuple(refs), before, marker, reason, joins))
-    else:
-        # What goes behind an earlier compaction's marker needs no second one.
-        edits += [Drop(ref, reason) for ref in refs]
-    edits += [_filler(at) for at in fillers.get(False, ())]
-    return tuple(edits)
+    return tuple(_Folding(history, removed, gone, reason, stand_ins).edits(with_fillers))
 
 
-def _marked(history: History, row: Sequence[_Stop]) -> int | None:
-    """The message before the place of the marker, where it already ends in one."""
-    place = next(number for number, stop in enumerate(row) if stop.source is None)
-    previous = row[place - 1].source if place else None
-    if previous is None or not history.messages[previous].text.endswith(MARKER):
+@dataclass(frozen=True, slots=True)
+class _Folding:
+    """The pieces that go, on their way to edits."""
+
+    history: History = field(repr=False)
+    removed: AbstractSet[int]
+    gone: AbstractSet[int]
+    reason: str
+    stand_ins: Sequence[StandIn] = field(repr=False)
+
+    def edits(self, with_fillers: bool) -> Iterator[Edit]:  # noqa: FBT001 - said by name above
+        yield from self._kept()
+        refs = _whole_refs(self.history, self.removed)
+        earlier = self._earlier_marker()
+        row = self._row(refs, has_marker=earlier is None)
+        joins = self._joins(row)
+        alternate = with_fillers and _alternates(self.history.messages)
+        speakers = [stop for stop in row if not (stop.is_marker and joins is not None)]
+        fillers = dict(_fillers(speakers)) if alternate else {}
+        if earlier is not None:
+            yield earlier
+            yield from (Drop(ref, self.reason) for ref in refs)
+        for stop in row:
+            if (filler := fillers.get(id(stop))) is not None:
+                yield Fold((), stop.before, filler, "keeps user and assistant alternating")
+            if stop.made is not None:
+                joined = joins if stop.is_marker else None
+                yield Fold(stop.removed, stop.before, stop.made, stop.reason, joined)
+
+    def _kept(self) -> Iterator[Keep]:
+        """What is protected between the first and the last that goes."""
+        first, last = min(self.gone), max(self.gone)
+        for place, why in sorted(self.history.protected.items()):
+            if first < place < last:
+                yield Keep(self.history.boundaries.pieces[place].ref, why)
+
+    def _earlier_marker(self) -> Replace | None:
+        """An earlier compaction's marker that stays, made anew."""
+        staying = {ref.message for ref in self._staying_refs()}
+        for place in sorted(staying - self.history.constraints.frozen):
+            message = self.history.messages[place]
+            if message.role != "user" or not message.has_own_words:
+                continue
+            for number, part in enumerate(message.parts):
+                split = split_marker(part.text) if isinstance(part, Text) else None
+                if split is not None:
+                    renewed = Text(f"{split[0]}\n\n{MARKER}" if split[0] else MARKER)
+                    return Replace(place, number, renewed, self.reason)
         return None
-    return previous
+
+    def _staying_refs(self) -> Iterator[Ref]:
+        for place, piece in enumerate(self.history.boundaries.pieces):
+            if place not in self.gone:
+                yield piece.ref
+
+    def _row(self, refs: Sequence[Ref], *, has_marker: bool) -> list[_Stop]:
+        """The messages of the view, in order, with what we make among them."""
+        history = self.history
+        stops = [
+            _Stop(
+                history.messages[place].role,
+                place,
+                place,
+                can_take_text=history.messages[place].role == "user"
+                and place not in history.constraints.frozen,
+            )
+            for place in sorted({ref.message for ref in self._staying_refs()})
+        ]
+        made = [self._stand_in_stop(stand_in) for stand_in in self.stand_ins]
+        if has_marker:
+            made.append(self._marker_stop(refs))
+        # What we make stands in front of an original, and the marker in front of all.
+        return sorted([*made, *stops], key=lambda s: (s.before, s.made is None, not s.is_marker))
+
+    def _stand_in_stop(self, stand_in: StandIn) -> _Stop:
+        refs = _whole_refs(self.history, set(stand_in.pieces))
+        before = _first_place(refs, None)
+        made = stand_in.message
+        return _Stop(made.role, before, None, made, tuple(refs), stand_in.reason)
+
+    def _marker_stop(self, refs: Sequence[Ref]) -> _Stop:
+        all_refs = _whole_refs(self.history, self.gone)
+        before = _first_place(all_refs, self.history.constraints.turn_start)
+        marker = Message.user(MARKER, origin="marker")
+        return _Stop("user", before, None, marker, tuple(refs), self.reason, is_marker=True)
+
+    def _joins(self, row: Sequence[_Stop]) -> int | None:
+        """The user message that the marker becomes part of; None where it stands alone."""
+        if not _alternates(self.history.messages):
+            return None
+        for previous, stop in pairwise(row):
+            if stop.is_marker and previous.can_take_text:
+                return previous.source
+        return None
 
 
-def _filler(before: int) -> Fold:
-    message = Message.assistant(FILLER, origin="filler")
-    return Fold((), before, message, "keeps user and assistant alternating")
+def _fillers(row: Sequence[_Stop]) -> Iterator[tuple[int, Message]]:
+    """What must be put in front of which stop, by its id, so that roles alternate."""
+    speakers = [stop for stop in row if stop.role not in ("system", "developer")]
+    for stop, following in pairwise(speakers):
+        if stop.role == following.role == "user":
+            yield id(following), Message.assistant(FILLER, origin="filler")
+        elif stop.role == following.role == "assistant":
+            yield id(following), Message.user(GO_ON, origin="filler")
 
 
-def _whole_refs(history: History, removed: AbstractSet[int]) -> list[Ref]:
+def _whole_refs(history: History, places: AbstractSet[int]) -> list[Ref]:
     """What goes, in order; two halves of a message that both go are the message."""
     halves: dict[int, list[int]] = {}
     refs = []
-    for place in sorted(removed):
+    for place in sorted(places):
         ref = history.boundaries.pieces[place].ref
         if ref.parts is None:
             refs.append(ref)
@@ -109,7 +222,7 @@ def _whole_refs(history: History, removed: AbstractSet[int]) -> list[Ref]:
 
 
 def _first_place(refs: Sequence[Ref], turn_start: int | None) -> int:
-    """Where the marker stands.
+    """Where something made stands.
 
     In place of the first message that goes; behind one that loses its second
     half; and never inside a turn that must not be interrupted.
@@ -117,61 +230,6 @@ def _first_place(refs: Sequence[Ref], turn_start: int | None) -> int:
     first = refs[0]
     before = first.message if first.parts is None or 0 in first.parts else first.message + 1
     return before if turn_start is None else min(before, turn_start)
-
-
-def _is_inside(place: int, removed: AbstractSet[int]) -> bool:
-    return min(removed) < place < max(removed)
-
-
-def _row(history: History, removed: AbstractSet[int], before: int) -> list[_Stop]:
-    """The messages that stay, in order, with the marker among them."""
-    staying = {
-        piece.ref.message
-        for place, piece in enumerate(history.boundaries.pieces)
-        if place not in removed
-    }
-    row: list[_Stop] = []
-    for place, message in enumerate(history.messages):
-        if place == before:
-            row.append(_Stop("user", None))
-        if place in staying:
-            free = place not in history.constraints.frozen
-            row.append(_Stop(message.role, place, message.role == "user" and free))
-    if before >= len(history.messages):
-        row.append(_Stop("user", None))
-    return row
-
-
-def _joins(history: History, row: Sequence[_Stop]) -> int | None:
-    """The user message that the marker becomes part of; None where it stands alone."""
-    place = next(number for number, stop in enumerate(row) if stop.source is None)
-    previous = row[place - 1] if place else None
-    if previous is None or not previous.can_take_text or not _alternates(history.messages):
-        return None
-    return previous.source
-
-
-def _fillers(history: History, row: Sequence[_Stop], joins: int | None) -> dict[bool, list[int]]:
-    """Where an answer must be put in: by whether it stands before the marker, places of messages."""
-    if not _alternates(history.messages):
-        return {}
-    speakers = [
-        stop
-        for stop in row
-        if stop.role not in ("system", "developer")
-        and not (stop.source is None and joins is not None)
-    ]
-    fillers: dict[bool, list[int]] = {}
-    is_before_marker = any(stop.source is None for stop in speakers)
-    place = 0
-    for stop, following in pairwise(speakers):
-        is_before_marker = is_before_marker and stop.source is not None
-        if stop.source is not None:
-            place = stop.source + 1
-        if stop.role == "user" and following.role == "user":
-            at = place if following.source is None else following.source
-            fillers.setdefault(is_before_marker, []).append(at)
-    return fillers
 
 
 def _alternates(messages: Sequence[Message]) -> bool:

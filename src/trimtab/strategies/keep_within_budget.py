@@ -6,13 +6,13 @@ what is protected.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from trimtab.plan import Edit
-from trimtab.strategies.fold import fold
+from trimtab.strategies.fold import StandIn, fold
 from trimtab.strategies.history import History
-from trimtab.strategies.tail import middle_before, shortest_cut
+from trimtab.strategies.tail import cuts_outside, left_of, middle_before, shortest_cut
 
 __all__ = ["keep_within_budget", "without_answered_exchange"]
 
@@ -20,22 +20,29 @@ REASON = "all but what is protected and the newest"
 
 
 def keep_within_budget(
-    history: History, target_tokens: int, *, with_fillers: bool = True
+    history: History,
+    target_tokens: int,
+    stand_ins: Sequence[StandIn] = (),
+    *,
+    with_fillers: bool = True,
 ) -> tuple[Edit, ...]:
     """Drop all that is not protected, from the oldest on, until the rest fits.
 
     Args:
         history: What there is.
         target_tokens: Size of the whole request to come down to.
+        stand_ins: What is made of turns, where they stay.
         with_fillers: Whether two users in a row get an answer between them.
 
     Returns:
         The edits; empty if everything is protected. The result is larger than
         the target only if what is protected is.
     """
-    cut = shortest_cut(history, 0, history.boundaries.cuts, target_tokens)
-    removed = middle_before(history, 0, cut)
-    return fold(history, removed, REASON, with_fillers=with_fillers)
+    cuts = cuts_outside(history, stand_ins)
+    cut = shortest_cut(history, 0, cuts, target_tokens, stand_ins)
+    removed = middle_before(history, 0, cut, stand_ins)
+    left = left_of(stand_ins, 0, cut)
+    return fold(history, removed, REASON, stand_ins=left, with_fillers=with_fillers)
 
 
 def without_answered_exchange(history: History) -> History | None:

@@ -1,0 +1,379 @@
+"""Compaction without a model, for loops that write the result back into their history.
+
+::
+
+    messages = compact_messages(messages, config)
+
+Under its budget a list comes back as the very same object; over it, it comes
+down to the target in one step, so that the next compaction is many turns
+away. The ladder is the session's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Protocol
+
+from trimtab.budget import Limits
+from trimtab.economy import window_of
+from trimtab.errors import PolicyError, RequestError
+from trimtab.ladder import Climb, climb
+from trimtab.messages import Message, ToolResult
+from trimtab.plan import EMPTY_PLAN, Outcome, Plan, apply, compose
+from trimtab.policy import Policy, ToolKind
+from trimtab.strategies.history import History
+from trimtab.tokens import Measure, TokenCounter, counter_for
+from trimtab.tokens.cache import CachedCounter
+
+__all__ = [
+    "Compacted",
+    "CompactionConfig",
+    "CompactionStrategy",
+    "DefaultCompaction",
+    "compact_messages",
+]
+
+MAX_CONTEXT_TOKENS = 100_000
+"""Where neither the caller nor the model says how much fits. Source: the default
+of the agents whose compaction this follows."""
+
+WINDOW_SHARE = 0.8
+"""Of a model's window: the rest is for the answer and for what counts get wrong."""
+
+_LOWEST_RATIO, _HIGHEST_RATIO = 0.05, 1.0
+
+_UNWEIGHED = (None, 0)
+
+_STEPS = 8
+"""Turns whose growth is remembered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionConfig:
+    """How much room there is, and what is kept.
+
+    Attributes:
+        max_context_tokens: What messages, system prompt and tools may weigh
+            together, above the reserve; None is 0.8 of the model's window, where
+            the model is named and known, else 100,000.
+        model: The model's id: which counter, window and media prices hold; empty for none.
+        system_prompt_tokens: Kept free for a system prompt and tools that are not
+            among the messages, 0 or more. A system or developer message that is
+            among them is counted, and then nothing is kept free for it.
+        keep_first: Messages at the front that stay if they can, 0 or more.
+        keep_recent: Newest messages that stay if they can, 0 or more. Fewer than
+            10 lose the work at hand; 16 and more leave small budgets no room.
+        tool_output_max_lines: Lines that an old tool result keeps, 1 or more.
+        tool_lines: The same for single tools, by name; 0 exempts a tool
+            (whatever reads stored originals must be exempt).
+        target_ratio: Share of the budget to come down to. Below 0.05 it is 0.05,
+            above 1.0 it is 1.0, and what is no finite number is 1.0. Near 1.0
+            the next turn compacts again and pays for the whole prefix anew.
+        headroom_turns: Turns of growth that should fit after a compaction, 1 or
+            more: a conversation that grows fast comes down further than
+            ``target_ratio``. None comes down to the ratio whatever the growth.
+        least_ratio: As far as growth brings the ratio down, above 0 and at most 1.
+        protect: Says of a message whether it must stay, words and all.
+        tools: What tools do, by name, beside those that are known.
+        is_error: Says of a result whether its tool failed, where the flag does not.
+        ledger: Whether the marker lists what the user said, which files were
+            touched and which values are gone.
+        counter: Counts words; None for the best that is installed for the model.
+
+    Raises:
+        PolicyError: If a setting cannot hold; it names the setting and what is allowed.
+    """
+
+    max_context_tokens: int | None = None
+    model: str = ""
+    system_prompt_tokens: int = 4_000
+    keep_first: int = 2
+    keep_recent: int = 10
+    tool_output_max_lines: int = 200
+    tool_lines: Mapping[str, int] = field(default_factory=dict)
+    target_ratio: float = 0.4
+    headroom_turns: int | None = 30
+    least_ratio: float = 0.3
+    protect: Callable[[Message], bool] | None = None
+    tools: Mapping[str, ToolKind] = field(default_factory=dict)
+    is_error: Callable[[ToolResult], bool] | None = None
+    ledger: bool = True
+    counter: TokenCounter | None = field(default=None, repr=False)
+    policy: Policy = field(init=False, repr=False, compare=False)
+    measure: Measure = field(init=False, repr=False, compare=False)
+    upper: Measure | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.max_context_tokens is not None and self.max_context_tokens < 1:
+            raise PolicyError("max_context_tokens", self.max_context_tokens, "it must be 1 or more")
+        if self.system_prompt_tokens < 0:
+            raise PolicyError(
+                "system_prompt_tokens", self.system_prompt_tokens, "it must be 0 or more"
+            )
+        if self.headroom_turns is not None and self.headroom_turns < 1:
+            raise PolicyError(
+                "headroom_turns", self.headroom_turns, "it must be 1 or more, or None for none"
+            )
+        if not 0 < self.least_ratio <= 1:
+            raise PolicyError("least_ratio", self.least_ratio, "it must lie above 0 and at most 1")
+        if self.budget_tokens < 1:
+            raise PolicyError(
+                "system_prompt_tokens",
+                self.system_prompt_tokens,
+                f"it must leave room in the {self.context_tokens} tokens of max_context_tokens",
+            )
+        object.__setattr__(self, "policy", self._policy())
+        measure = Measure(_counter(self.counter, self.model), self.model)
+        object.__setattr__(self, "measure", measure)
+        object.__setattr__(self, "upper", measure.upper())
+
+    def _policy(self) -> Policy:
+        return Policy(
+            keep_first=self.keep_first,
+            keep_recent=self.keep_recent,
+            tool_output_max_lines=self.tool_output_max_lines,
+            tool_lines=self.tool_lines,
+            tools=self.tools,
+            is_error=self.is_error,
+            ledger=self.ledger,
+            protect=self.protect,
+        )
+
+    @property
+    def context_tokens(self) -> int:
+        """What fits, with the defaults filled in."""
+        if self.max_context_tokens is not None:
+            return self.max_context_tokens
+        window = window_of(self.model) if self.model else None
+        return MAX_CONTEXT_TOKENS if window is None else int(window.tokens * WINDOW_SHARE)
+
+    @property
+    def budget_tokens(self) -> int:
+        """What the messages may weigh where no system message is among them."""
+        return self.context_tokens - self.system_prompt_tokens
+
+    def limits(self, budget_tokens: int, growth_tokens: float | None = None) -> Limits:
+        """The sizes that decide when to compact and how far.
+
+        Args:
+            budget_tokens: What the messages may weigh, 1 or more.
+            growth_tokens: By how much a turn grows; None where it is not known.
+        """
+        target = max(1, int(budget_tokens * self._ratio(budget_tokens, growth_tokens)))
+        return Limits(budget_tokens, budget_tokens, target)
+
+    def _ratio(self, budget_tokens: int, growth_tokens: float | None) -> float:
+        wanted = self.target_ratio
+        ratio = (
+            1.0 if not math.isfinite(wanted) else min(max(wanted, _LOWEST_RATIO), _HIGHEST_RATIO)
+        )
+        if self.headroom_turns is None or growth_tokens is None or not growth_tokens > 0:
+            return ratio
+        room = (budget_tokens - self.headroom_turns * growth_tokens) / budget_tokens
+        return max(min(self.least_ratio, ratio), min(ratio, room))
+
+
+@cache
+def _known_counter(model: str) -> CachedCounter:
+    return CachedCounter(counter_for(model))
+
+
+def _counter(given: TokenCounter | None, model: str) -> TokenCounter:
+    """One counter a model, so that configs that are made anew do not count anew."""
+    return _known_counter(model) if given is None else given
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What came of a compaction.
+
+    Attributes:
+        messages: The list to go on with; the one that was given where nothing was done.
+        outcome: Whether it fits, in numbers.
+        plan: What was changed, by places in the list that was given.
+    """
+
+    messages: list[Message] = field(repr=False)
+    outcome: Outcome
+    plan: Plan = EMPTY_PLAN
+
+
+class CompactionStrategy(Protocol):
+    """Whatever keeps a list of messages within its budget, turn after turn."""
+
+    def compact(
+        self, messages: list[Message], config: CompactionConfig, used: int | None = None
+    ) -> list[Message]:
+        """Give the list to go on with.
+
+        Args:
+            messages: What was returned the last time, with what came since.
+            config: How much room there is.
+            used: What the provider charged for the last request's input, with all
+                that was in it; None where that is not known.
+        """
+        ...
+
+
+def compact_messages(
+    messages: list[Message], config: CompactionConfig | None = None
+) -> list[Message]:
+    """Bring a list down to its target where it is over its budget.
+
+    Idempotent: its own result comes back as the same object. Calls and their
+    results stay or go together, and what is protected stays: system messages,
+    the first and the newest user message, the newest exchange, calls that wait
+    for a result, and what ``config.protect`` names.
+
+    Args:
+        messages: The conversation, oldest first. It is not changed.
+        config: How much room there is; None for the defaults.
+
+    Returns:
+        The list to go on with: the one that was given where it is within its
+        budget, or where nothing could be done; else a new one in which
+        messages that nothing was done to are the same objects.
+
+    Raises:
+        RequestError: If something in the list is no message.
+        TokenCountError: If the counter fails.
+    """
+    config = config or CompactionConfig()
+    if _surely_fits(messages, config):
+        return messages
+    return _compact(messages, config).messages
+
+
+class DefaultCompaction:
+    """:func:`compact_messages`, that learns how fast the conversation grows.
+
+    Attributes:
+        last: What came of the last call; None before the first.
+    """
+
+    def __init__(self) -> None:
+        self.last: Compacted | None = None
+        self._steps: deque[int] = deque(maxlen=_STEPS)
+
+    def compact(
+        self,
+        messages: list[Message],
+        config: CompactionConfig | None = None,
+        used: int | None = None,
+    ) -> list[Message]:
+        """Give the list to go on with; see :func:`compact_messages`.
+
+        Args:
+            messages: What was returned the last time, with what came since.
+            config: How much room there is; None for the defaults.
+            used: What the provider charged for the input of a request with just
+                these messages, 0 or more; None where that is not known. Where it
+                is more than was counted, the budget shrinks by as much.
+
+        Raises:
+            PolicyError: If ``used`` is below 0.
+            RequestError: If something in the list is no message.
+            TokenCountError: If the counter fails.
+        """
+        if used is not None and used < 0:
+            raise PolicyError("used", used, "it must be 0 or more")
+        config = config or CompactionConfig()
+        self._learn(messages, config)
+        growth = sum(self._steps) / len(self._steps) if self._steps else None
+        self.last = _compact(messages, config, growth, used)
+        return self.last.messages
+
+    def _learn(self, messages: list[Message], config: CompactionConfig) -> None:
+        """Note by how much the list grew, where it goes on from what was returned."""
+        last = self.last
+        if last is None or not last.messages or len(messages) <= len(last.messages):
+            return
+        if messages[len(last.messages) - 1] is last.messages[-1]:
+            self._steps.append(_weigh(messages[len(last.messages) :], config.measure))
+
+    def __repr__(self) -> str:
+        return "DefaultCompaction()"
+
+
+def _compact(
+    messages: list[Message],
+    config: CompactionConfig,
+    growth_tokens: float | None = None,
+    used: int | None = None,
+) -> Compacted:
+    total = _weigh(messages, config.measure)
+    budget = _budget(messages, config)
+    if used is not None and used > total > 0:
+        budget = max(1, budget * total // used)  # counts are too low: so must the budget be
+    if total <= budget:
+        return Compacted(messages, Outcome("untouched", budget, total, total))
+    limits = config.limits(budget, growth_tokens)
+    compacted, plan, tokens = messages, EMPTY_PLAN, total
+    while tokens > budget:
+        climbed = climb(_history(compacted, config), limits)
+        if not climbed.plan or climbed.tokens >= tokens:
+            return Compacted(compacted, _too_large(limits, total, tokens, climbed), plan)
+        plan = compose(plan, climbed.plan, messages)
+        compacted = [slot.message for slot in apply(climbed.plan, compacted)]
+        tokens = _weigh(compacted, config.measure)  # a part weighs less than a joined text
+    return Compacted(compacted, Outcome("fits", budget, total, tokens), plan)
+
+
+def _too_large(limits: Limits, total: int, tokens: int, climbed: Climb) -> Outcome:
+    """As small as it gets, and still over the budget."""
+    return Outcome(
+        "unsatisfiable",
+        limits.limit_tokens,
+        total,
+        tokens,
+        min(tokens, climbed.smallest_tokens),
+        "what is protected alone is larger than the budget",
+    )
+
+
+def _budget(messages: list[Message], config: CompactionConfig) -> int:
+    is_counted = any(message.role in ("system", "developer") for message in messages)
+    return config.context_tokens if is_counted else config.budget_tokens
+
+
+def _history(messages: list[Message], config: CompactionConfig) -> History:
+    return History.weigh(messages, 0, config.measure, config.policy)
+
+
+def _surely_fits(messages: list[Message], config: CompactionConfig) -> bool:
+    """Whether a list is within its budget however many tokens its new messages have.
+
+    A token covers a byte or more, so far from the budget nothing need be
+    counted yet; most turns are.
+    """
+    upper, measure = config.upper, config.measure
+    if upper is None:
+        return False
+    most = 0
+    for message in messages:
+        if not isinstance(message, Message):
+            return False  # weighing them tells which
+        scale, weight = message.weight or _UNWEIGHED
+        known = scale is measure or scale is upper
+        most += weight if known else upper.message(message)
+    return most <= _budget(messages, config)
+
+
+def _weigh(messages: list[Message], measure: Measure) -> int:
+    return sum(map(measure.message, _checked(messages)))
+
+
+def _checked(messages: list[Message]) -> list[Message]:
+    for place, message in enumerate(messages):
+        if not isinstance(message, Message):
+            kind = type(message).__name__
+            raise RequestError(
+                f"message {place} is a {kind}, not a trimtab.Message; make it with "
+                "Message.user(…), Message.assistant(…), Message.tool(…), or read a whole "
+                "body with trimtab.wire.read"
+            )
+    return messages
