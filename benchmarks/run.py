@@ -18,16 +18,21 @@ from rich.console import Console
 
 from benchmarks import (
     checking,
+    compaction,
     conversations,
     counting,
     importing,
     loops,
+    memo,
     memory,
+    prediction,
     reading,
     rewriting,
     splitting,
     streams,
+    tracking,
     turns,
+    window,
 )
 from benchmarks.figures import Answer
 from benchmarks.tables import machine, markdown, missed, replaced, show
@@ -40,16 +45,27 @@ BENCHMARKS: dict[str, Callable[[], Answer]] = {
     "hashing": turns.hashed,
     "turns": turns.answer,
     "loops": loops.answer,
+    "compaction": compaction.answer,
+    "memo": memo.answer,
+    "window": window.answer,
+    "recording": window.recording,
     "conversations": conversations.answer,
     "streams": streams.answer,
     "counting": counting.answer,
     "reading": reading.answer,
     "importing": importing.answer,
+    "tracking": tracking.answer,
+    "prediction": prediction.answer,
+    "deciding": prediction.deciding,
+    "surprises": prediction.surprises,
+    "remembering": prediction.remembering,
+    "announcing": prediction.announcing,
 }
 """What can be asked, in the order in which it is shown."""
 
-SLOW = ("conversations",)
-"""What is asked only where it is named: it takes half an hour."""
+SLOW = ("conversations", "prediction", "deciding", "surprises", "remembering", "announcing")
+"""What is asked only where it is named: the first takes half an hour, the others need
+recorded sessions (``benchmarks/prediction.py PATH`` takes yours)."""
 
 _NARROWEST = 110
 """Columns that the tables need where no terminal says how many there are."""

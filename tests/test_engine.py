@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ from trimtab import (
 from trimtab.events import Event
 from trimtab.state import State
 from trimtab.stores import InMemoryStore
+from trimtab.wire import check
 
 LIMIT = 1_500
 BIG = "x" * 1_600
@@ -300,6 +302,50 @@ def test_a_rewind_and_a_fork_find_the_state_of_their_point(agent: Agent) -> None
 
     assert state_of(ask(engine, agent, fork)).key == state_of(tip).key
     assert state_of(ask(engine, agent, branch.copy(1))).messages == 1 + (not agent.is_anthropic)
+
+
+def test_a_call_that_gets_another_result_stays_with_it(agent: Agent) -> None:
+    """On a fork, what was removed with the old result is back, whether or not histories are mended."""
+    for repair in (True, False):
+        engine = Engine(Policy(limit_tokens=LIMIT, repair=repair), None, CharTokenCounter())
+        branch = agent.start("go")
+        grow(agent, branch, 8)
+        first = ask(engine, agent, branch)
+        engine.sync.forwarded(first.ticket)
+        fork = branch.copy(9)  # the user's words, and four exchanges
+        fork.history[-1] = json.loads(json.dumps(fork.history[-1]).replace(BIG, "edited result"))
+
+        again = ask(engine, agent, fork)
+
+        assert first.plan
+        assert agent.broken_rules(again.body) == []
+        assert b"edited result" in again.body
+        assert again.events == ()
+        assert forms_of(again.body)[:1] == forms_of(first.body)[:1]
+
+
+@pytest.mark.parametrize("place", [2, 4])
+def test_roles_alternate_on_a_fork_too(place: int) -> None:
+    """Other words in place of what was said, in the middle or at the end."""
+
+    def said(role: str, words: str) -> dict[str, Any]:
+        return {"role": role, "parts": [{"text": words}]}
+
+    lines = [said("user", "task"), said("model", BIG), said("user", BIG), said("model", BIG)]
+    lines.append(said("user", "now"))
+    fork = [*lines[:place], said("user", "later")]
+    policy = Policy(limit_tokens=LIMIT, trigger_tokens=300, target_tokens=1)
+    engine = Engine(policy, None, CharTokenCounter())
+    sent: list[list[str]] = []
+    for history in (lines, fork):
+        call = Call(json.dumps({"contents": history}).encode(), model="gemini-2.5-pro")
+        rewrite = engine.sync.rewrite(call, "gemini")
+        engine.sync.forwarded(rewrite.ticket)
+        assert check(rewrite.body, "gemini") == ()
+        sent.append([json.dumps(content) for content in json.loads(rewrite.body)["contents"]])
+
+    assert len(sent[0]) == len(sent[1]) == 3
+    assert sent[0][:2] == sent[1][:2]
 
 
 def test_a_history_whose_front_the_client_removed_is_found_again(agent: Agent) -> None:

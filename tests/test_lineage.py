@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab import Drop, Fold, Keep, Message, Plan, Replace, Text
-from trimtab.lineage import Places, align, carried, extends, shifted, within
+from trimtab import Drop, Fold, Keep, Message, Plan, Replace, Text, ToolCall, ToolResult
+from trimtab.constraints import UNCONSTRAINED, Constraints
+from trimtab.lineage import Places, align, carried, extends, shifted, sound, within
 from trimtab.plan import EMPTY_PLAN, Edit, EnvelopeEdit, Ref, Slot, apply
+from trimtab.strategies.fold import FILLER, GO_ON
 
 MADE = Message.user("made", origin="marker")
 OTHER = Message.user("other", origin="marker")
@@ -232,6 +234,87 @@ def test_a_plan_cut_to_the_first_messages_makes_the_same_of_them(plan: Plan, cou
     assert apply(plan, messages(6))[: len(view)] == view
     assert extends(cut, plan, count)
     assert extends(plan, cut, count)
+
+
+# -------------------------------------------------------------------- sound
+
+
+def called(*ids: str) -> Message:
+    """An answer that calls tools."""
+    return Message.assistant(*(ToolCall(call_id, "look", "{}") for call_id in ids))
+
+
+def result(call_id: str, *words: str) -> Message:
+    """The result of a call, and what the user says with it."""
+    return Message("user", (ToolResult(call_id, (Text("r"),)), *map(Text, words)))
+
+
+@pytest.mark.parametrize(
+    ("messages", "removed", "staying"),
+    [
+        # whole exchanges go, and what has no result yet
+        ([called("a"), result("a"), called("b"), result("b")], refs(1, 2), refs(1, 2)),
+        ([called("a"), Message.user("stop")], refs(1), refs(1)),
+        # one half of an exchange goes alone
+        ([called("a"), result("a")], refs(1), ()),
+        ([called("a"), result("a")], refs(2), ()),
+        ([called("a"), result("a", "and")], (Ref(1), Ref(2, (0,))), (Ref(1), Ref(2, (0,)))),
+        ([called("a"), result("a", "and")], (Ref(1), Ref(2, (1,))), (Ref(2, (1,)),)),
+        # with a call stay all that it was made with, and their results
+        ([called("a", "b"), result("a"), result("b")], refs(1, 2), ()),
+        # an id that is used again is another call
+        ([called("a"), result("a"), called("a"), result("a")], refs(1, 2, 3), refs(1, 2)),
+    ],
+)
+def test_an_exchange_that_would_be_torn_stays(
+    messages: list[Message], removed: tuple[Ref, ...], staying: tuple[Ref, ...]
+) -> None:
+    """All else goes as planned, and the marker stands where it stood."""
+    plan = Plan((Fold(removed, 1, MADE, "f"), *map(drop, removed)), ENVELOPE)
+
+    mended = sound(plan, [Message.user("go"), *messages], UNCONSTRAINED)
+
+    assert mended == Plan((Fold(staying, 1, MADE, "f"), *map(drop, staying)), ENVELOPE)
+
+
+def drop(ref: Ref) -> Drop:
+    """The same said in another way."""
+    return Drop(ref, "d")
+
+
+def test_a_result_that_was_moved_tears_nothing() -> None:
+    """It is gone where it was, and was made where it belongs."""
+    moved = Message("tool", (ToolResult("a", (Text("r"),)),), origin="repair")
+    plan = Plan((Fold((), 1, moved, "m"), drop(Ref(2))))
+
+    assert sound(plan, [called("a"), Message.user("w"), result("a")], UNCONSTRAINED) == plan
+
+
+def test_roles_that_must_alternate_do() -> None:
+    """Where two of one role meet that did not, behind what the plan was made for."""
+    said = [
+        Message.user("go"),
+        Message.assistant("a"),
+        Message.system("s"),
+        Message.user("u"),
+        Message.assistant("b"),
+        Message.user("v"),
+        Message.assistant("c"),
+        Message.assistant("d"),
+    ]
+    plan = Plan((drop(Ref(1)), drop(Ref(5))))
+    user, assistant = (
+        Message.user(GO_ON, origin="filler"),
+        Message.assistant(FILLER, origin="filler"),
+    )
+    why = "keeps user and assistant alternating"
+    strict = Constraints(roles_must_alternate=True)
+    put_in = [Fold((), 3, assistant, why), Fold((), 6, user, why)]
+
+    assert sound(plan, said, UNCONSTRAINED) == plan
+    assert sound(plan, said, strict) == Plan((*plan, *put_in))
+    assert sound(plan, said, strict, 4) == Plan((*plan, put_in[1]))
+    assert sound(EMPTY_PLAN, said, strict) == EMPTY_PLAN
 
 
 # ------------------------------------------------------------------ extends

@@ -265,6 +265,52 @@ def test_representations_show_no_words_and_no_header_values() -> None:
     assert "sk-secret" not in told
 
 
+# ------------------------------------------------------------- turn after turn
+
+
+@pytest.mark.parametrize("size", range(2_000, 2_004))
+def test_each_turn_weighs_what_goes_out(size: int) -> None:
+    """To the token, also where a marker was joined to words, and after a fork."""
+    session = Session(Policy(limit_tokens=3_000, target_tokens=1), CharTokenCounter())
+    history, state = loop(8, size=size), None
+    told: list[int] = []
+    weighed: list[int] = []
+    for number in range(6):
+        request = [*history[:-2], *exchange("fork", "other")] if number == 4 else history
+        result = session.rewrite(session.read(Call(body_of(request))), state)
+        told.append(result.outcome.tokens_after)
+        weighed.append(session.weigh(session.read(Call(result.body))).total_tokens)
+        state = session.forwarded(result.ticket)
+        history = [*history, *exchange(f"n{number}", "y" * 300)]
+        assert result.plan
+
+    assert told == weighed
+
+
+def test_another_model_weighs_anew_what_is_known() -> None:
+    """Weights that were found for one model are not those of the next."""
+    session = Session(Policy(limit_tokens=100_000), CharTokenCounter())
+    messages: list[Json] = [{"role": "user", "content": "go"}]
+    state = None
+    told: list[int] = []
+    weighed: list[int] = []
+    for number, model in enumerate(("claude-opus-4-5", "gpt-5.2", "gpt-5.2", "claude-opus-4-5")):
+        call = {"name": "look", "arguments": "{}"}
+        calls = [{"id": f"c{number}", "type": "function", "function": call}]
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": calls},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": "found"},
+        ]
+        body = json.dumps({"model": model, "messages": messages}).encode()
+        turn = session.read(Call(body), "openai-chat")
+        result = session.rewrite(turn, state)
+        told.append(result.outcome.tokens_after)
+        weighed.append(session.weigh(turn).total_tokens)
+        state = session.forwarded(result.ticket)
+
+    assert told == weighed
+
+
 # ------------------------------------------------------- faults that were found
 
 

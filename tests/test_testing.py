@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
-from trimtab import Context, Policy, Refusal, Text, Thinking, ToolCall, Usage
+from trimtab import (
+    Context,
+    Policy,
+    Refusal,
+    Summary,
+    SummaryRequest,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+)
 from trimtab.testing import Conversation, FakeAnswer, FakeProvider, ScriptedModel
 from trimtab.wire import FORMATS, read
 
@@ -201,3 +212,17 @@ def test_a_window_that_nobody_knew_is_learned() -> None:
     assert second is not None
     again = json.dumps({"model": "gpt-5.2", "messages": second.messages}).encode()
     assert provider.send(again).status == 200
+
+
+def test_a_scripted_model_sums_up_with_its_next_answer() -> None:
+    """As a summarizer it says the words of its script, counts its calls, and remembers what it was asked."""
+    model = ScriptedModel(["first", ["second", ToolCall("c", "read", "{}"), "third"]])
+    request = SummaryRequest("system", "prompt", 100)
+
+    said = [asyncio.run(model.summarize(request)) for _ in range(2)]
+
+    assert said == [
+        Summary("first", "stop", model="scripted"),
+        Summary("second\nthird", "stop", model="scripted", tool_calls=1),
+    ]
+    assert model.summary_requests == [request, request]

@@ -8,13 +8,17 @@ elsewhere. An edit is carried over as far as what it names is still there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
-from trimtab.plan import Changes, Drop, Edit, Fold, Keep, Plan, Ref, Replace
+from trimtab.constraints import Constraints
+from trimtab.messages import Message, ToolResult
+from trimtab.plan import Changes, Drop, Edit, Fold, Keep, Plan, Ref, Replace, apply
+from trimtab.strategies.fold import FILLER, GO_ON
 
-__all__ = ["Places", "align", "carried", "extends", "shifted", "within"]
+__all__ = ["Places", "align", "carried", "extends", "shifted", "sound", "within"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,111 @@ def _fold_within(edit: Fold, places: Places, count: int) -> list[Edit]:
         # Its text was sent as a part of that message, whatever it stood for.
         return [replace(edit, removed=tuple(_refs(edit.removed, places)), before=edit.joins + 1)]
     return [] if edit.before >= count else _fold(edit, places)
+
+
+def sound(
+    plan: Plan, messages: Sequence[Message], constraints: Constraints, start: int = 0
+) -> Plan:
+    """A plan that was made for another history as it may be used for this one.
+
+    An exchange of which only a part would go stays whole: its call may have got
+    another result. Where two of one role would meet although roles must
+    alternate, one that we make parts them.
+
+    Args:
+        plan: A plan that was carried over, or cut to the first messages.
+        messages: The history that it is used for.
+        constraints: What its format demands.
+        start: Messages before it are those that the plan was made for.
+    """
+    if not plan:
+        return plan
+    torn: set[int] = set()
+    while more := _torn(plan, messages):
+        torn |= more
+        plan = _without(plan, torn)
+    if not constraints.roles_must_alternate:
+        return plan
+    return Plan((*plan, *_parting(plan, messages, min(torn, default=start))), plan.envelope)
+
+
+def _torn(plan: Plan, messages: Sequence[Message]) -> set[int]:
+    """What a plan removes of exchanges that do not go whole, by their messages' places."""
+    changes = Changes(plan)
+    if not (changes.gone or changes.dropped):
+        return set()
+    made = {i for row in changes.made.values() for message in row for i in message.result_ids}
+    torn: set[int] = set()
+    for call_id, call, result in _answered(messages):
+        is_result_gone = result in changes.gone or _is_dropped(
+            messages[result], changes.dropped.get(result, ()), call_id
+        )
+        if call in changes.gone and not is_result_gone:
+            torn.add(call)
+        elif call not in changes.gone and is_result_gone and call_id not in made:
+            torn.add(result)
+    return torn
+
+
+def _answered(messages: Sequence[Message]) -> Iterator[tuple[str, int, int]]:
+    """Each call that has a result: its id, its message, and that of the first result."""
+    opened: dict[str, int] = {}
+    for place, message in enumerate(messages):
+        for call_id in message.result_ids:
+            if call_id in opened:
+                yield call_id, opened.pop(call_id), place
+        opened.update(dict.fromkeys(message.call_ids, place))
+
+
+def _is_dropped(message: Message, dropped: Iterable[int], call_id: str) -> bool:
+    """Whether the result of a call is among the parts that are dropped."""
+    parts = [message.parts[number] for number in dropped]
+    return any(isinstance(part, ToolResult) and part.call_id == call_id for part in parts)
+
+
+def _without(plan: Plan, places: AbstractSet[int]) -> Plan:
+    """The same plan, which removes nothing of some messages."""
+    edits: list[Edit] = []
+    for edit in plan:
+        if isinstance(edit, Fold):
+            removed = tuple(ref for ref in edit.removed if ref.message not in places)
+            edits.append(replace(edit, removed=removed))
+        elif not (isinstance(edit, Drop) and edit.ref.message in places):
+            edits.append(edit)
+    return Plan(tuple(edits), plan.envelope)
+
+
+def _parting(plan: Plan, messages: Sequence[Message], start: int) -> Iterator[Fold]:
+    """What stands between two of one role that meet under a plan, and did not as they came."""
+    came = _speakers_before(messages)
+    said = ""
+    for slot in apply(plan, messages):
+        role, place = slot.message.role, slot.source
+        if role in _SILENT:
+            continue
+        if place is not None and place >= start and role == said != came[place]:
+            made = _BETWEEN.get(role)
+            if made is not None:
+                yield Fold((), place, made, "keeps user and assistant alternating")
+        said = role
+
+
+def _speakers_before(messages: Sequence[Message]) -> list[str]:
+    """Who spoke before each message; empty for nobody."""
+    said, found = "", []
+    for message in messages:
+        found.append(said)
+        said = said if message.role in _SILENT else message.role
+    return found
+
+
+_SILENT = ("system", "developer")
+
+_BETWEEN = {
+    "user": Message.assistant(FILLER, origin="filler"),
+    "assistant": Message.user(GO_ON, origin="filler"),
+}
+"""What parts two of a role."""
 
 
 def extends(first: Plan, second: Plan, count: int) -> bool:

@@ -63,7 +63,8 @@ class State:
         seen: A digest of each message, :data:`~trimtab.chain.DIGEST_BYTES` each, in order.
         rounds: What the weak key hashes.
         settled: Messages before it are closed: no result of a call in them is awaited.
-        settled_tokens: What the messages before it weigh as they are sent.
+        settled_tokens: What the messages before it weigh as they are sent, with the token
+            or two by which the whole view weighs more or less than its messages alone.
         view_tokens: What all messages weigh as they are sent.
         whole_tokens: What all messages weigh as they came.
         surface: Model, system prompt and tools.

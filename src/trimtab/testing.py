@@ -22,6 +22,7 @@ from typing import Any, TypeAlias
 
 from trimtab.errors import RequestError
 from trimtab.messages import Message, Part, Surface, Text, Thinking, Tool, ToolCall
+from trimtab.summary import Summary, SummaryRequest
 from trimtab.tokens import CharTokenCounter, Measure, TokenCounter
 from trimtab.usage import Usage
 from trimtab.wire import (
@@ -101,7 +102,7 @@ class Conversation:
 
 
 class ScriptedModel:
-    """A model that answers by rote.
+    """A model that answers by rote; it also sums up, the same way.
 
     Args:
         script: Its answers in order: a text, a part such as a tool call, or several. When they
@@ -109,6 +110,7 @@ class ScriptedModel:
 
     Attributes:
         asked: How often it was asked.
+        summary_requests: What it was asked to sum up, in order.
     """
 
     def __init__(self, script: Sequence[str | Part | Sequence[str | Part]] = ("ok",)) -> None:
@@ -116,6 +118,7 @@ class ScriptedModel:
             raise ValueError("a script needs at least one answer")
         self._script = [_parts(entry) for entry in script]
         self.asked = 0
+        self.summary_requests: list[SummaryRequest] = []
 
     def answer(self) -> tuple[Part, ...]:
         """The next answer; the ids of calls are made unique."""
@@ -128,6 +131,17 @@ class ScriptedModel:
             if isinstance(part, ToolCall)
             else part
             for part in parts
+        )
+
+    async def summarize(self, request: SummaryRequest) -> Summary:
+        """The words of the next answer, as a summary that is complete."""
+        self.summary_requests.append(request)
+        parts = self.answer()
+        return Summary(
+            "\n".join(part.text for part in parts if isinstance(part, Text)),
+            stop_reason="stop",
+            model="scripted",
+            tool_calls=sum(isinstance(part, ToolCall) for part in parts),
         )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import tempfile
 from collections.abc import Callable
-from itertools import islice
+from functools import cache
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
@@ -16,23 +18,39 @@ from benchmarks import (
     counting,
     importing,
     loops,
+    memo,
     memory,
+    prediction,
     reading,
     rewriting,
     run,
     splitting,
     streams,
+    tracking,
     turns,
+    window,
 )
 from benchmarks.bodies import bodies
 from benchmarks.conversation import exchanges
 from benchmarks.figures import Answer, Row, Target, Timing, interleaved, ratio
 from benchmarks.logs import LOGS, made
+from benchmarks.series import recorded
 from benchmarks.session_files import KINDS, write_file
 from benchmarks.tables import markdown, missed, replaced, show
 from trimtab import CharTokenCounter, Usage
 from trimtab.replay import files
 from trimtab.wire import check
+
+
+@cache
+def billed_sessions() -> Path:
+    """A folder with two sessions that say what was billed, and a file that is none."""
+    folder = Path(tempfile.mkdtemp())
+    for kind in ("codex", "pi"):
+        (folder / f"{kind}.jsonl").write_bytes(made(kind, 60_000))
+    (folder / "note.txt").write_text("no recording", encoding="utf-8")
+    return folder
+
 
 TINY: dict[str, Callable[[], Answer]] = {
     "splitting": lambda: splitting.answer(size_bytes=5_000, runs=1),
@@ -41,11 +59,20 @@ TINY: dict[str, Callable[[], Answer]] = {
     "hashing": lambda: turns.hashed(size_bytes=5_000, runs=1),
     "turns": lambda: turns.answer(sizes_bytes=(20_000,), runs=1),
     "loops": lambda: loops.answer(steps=4, messages=30),
+    "memo": lambda: memo.answer(sizes_bytes=(5_000,), runs=1),
+    "window": lambda: window.answer(steps=4, messages=30),
+    "recording": lambda: window.recording(sizes=(10, 20), runs=2),
     "conversations": lambda: conversations.answer(conversations=3, turns=4),
     "streams": lambda: streams.answer(size_bytes=5_000, runs=1),
     "reading": lambda: reading.answer(size_bytes=30_000, runs=1),
     "counting": lambda: counting.answer(size_bytes=5_000, runs=1, with_bpe=False),
     "importing": lambda: importing.answer(runs=1, modules=("json",), processes={"pass": "pass"}),
+    "tracking": lambda: tracking.answer(runs=1),
+    "prediction": lambda: prediction.answer(path=billed_sessions()),
+    "deciding": lambda: prediction.deciding(path=billed_sessions()),
+    "surprises": lambda: prediction.surprises(path=billed_sessions()),
+    "remembering": lambda: prediction.remembering(path=billed_sessions()),
+    "announcing": lambda: prediction.announcing(path=billed_sessions()),
 }
 ANSWER = Answer(
     "walking",
@@ -193,3 +220,16 @@ def test_an_answer_takes_its_place_in_a_page() -> None:
     )
     with pytest.raises(ValueError, match="no marks for walking"):
         replaced("# Far\n", "walking", "")
+
+
+def test_sizes_of_sessions_are_those_of_their_requests(tmp_path: Path) -> None:
+    """What a request weighs is what it held before, the answer to that, and what else is new."""
+    (session,) = [each for each in recorded(billed_sessions()) if each.kind == "pi"]
+
+    assert len(session.steps) > 3
+    assert not any(step.is_cut for step in session.steps)
+    for last, step in pairwise(session.steps):
+        assert step.whole == last.whole + step.answer + step.rest
+        assert step.answer.messages == 1
+    with pytest.raises(FileNotFoundError):
+        recorded(tmp_path / "nowhere")

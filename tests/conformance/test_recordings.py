@@ -163,7 +163,7 @@ BROKEN = {
 }
 """Rules that a file breaks because of what was done to it."""
 
-SENT_SO = frozenset({"A5", "A6", "A7", "C3", "G1", "G3", "G5", "G6", "G7", "R4"})
+SENT_SO = frozenset({"A5", "A6", "A7", "C3", "G1", "G3", "G5", "G6", "G7"})
 """Rules that requests in cassettes break. They are tests of what providers take, and were sent so."""
 
 UNKNOWN_FORMATS = frozenset({"bedrock-converse"})

@@ -19,6 +19,11 @@ EXAMPLES = {
     "build_and_check.py": [],
     "loop_over_dicts.py": [],
     "loop_over_bodies.py": ["demo/session.json", "20000"],
+    "forecast.py": [],
+    "tool_output_budget.py": [],
+    "window_memory.py": [],
+    "compacted_loop.py": [],
+    "prefix_memo.py": [],
 }
 
 
@@ -84,7 +89,16 @@ def test_every_command_of_the_readme_is_a_command() -> None:
         assert command in told
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", ROOT / "docs" / "testing.md"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ROOT / "README.md",
+        *(
+            ROOT / "docs" / name
+            for name in ("testing.md", "window-memory.md", "compaction.md", "context-tracker.md")
+        ),
+    ],
+)
 def test_every_python_example_of_the_docs_runs(path: Path) -> None:
     """As it stands, one after the other."""
     blocks = re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.laws.conversations import FORMATS, bodies
+from tests.laws.conversations import FORMATS, bodies, history_of
 from tests.laws.rewriters import Rewriter, reserialise, trimtab
 from trimtab import Drop, Fold, Plan, Replace
 from trimtab.plan import Keep
-from trimtab.wire import read
+from trimtab.wire import check, read
 
 LIMITS = st.sampled_from([40, 120, 300, 800, 2_000, 6_000, 100_000])
 
@@ -64,6 +65,23 @@ def is_subsequence(wanted: Iterable[bytes], found: list[bytes]) -> bool:
 def test_what_no_edit_names_keeps_its_bytes(data: st.DataObject, limit: int, format: str) -> None:  # noqa: A002 - the word for it
     """Key order, escapes, whitespace and numbers of untouched messages stay."""
     assert_identical(data.draw(bodies(format)), format, limit, trimtab)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(data=st.data(), place=st.integers(0, 99))
+def test_what_is_accepted_is_not_mended(data: st.DataObject, place: int, format: str) -> None:  # noqa: A002 - the word for it
+    """Whatever order the parts of a message are in: where no rule is broken, the body is the same."""
+    drawn = json.loads(data.draw(bodies(format)))
+    messages = history_of(drawn)
+    message = messages[place % len(messages)]
+    for key in ("content", "parts", "output"):
+        if isinstance(message.get(key), list):
+            message[key] = data.draw(st.permutations(message[key]))
+    body = json.dumps(drawn).encode()
+
+    rewritten = trimtab(body, format, 1_000_000)
+
+    assert rewritten.body is body or check(body, format) != ()
 
 
 @pytest.mark.parametrize("format", FORMATS)
