@@ -28,10 +28,11 @@ from trimtab import (
 from trimtab.chain import NO_ROUNDS, Rounds, rounds_after
 from trimtab.lineage import within
 from trimtab.plan import EMPTY_PLAN, Edit, Ref, Slot, apply
-from trimtab.recall import Known, View, go_on, recall, settle
+from trimtab.recall import Known, Size, View, go_on, recall, settle
 from trimtab.strategies.history import slot_tokens
 from trimtab.strategies.mend_pairs import NO_RESULT
 from trimtab.tokens import Measure
+from trimtab.tracker import message_bytes
 from trimtab.turn import Turn
 
 Json = dict[str, Any]
@@ -252,7 +253,20 @@ def test_a_sound_request_goes_out_as_it_came() -> None:
         settled_tokens=weight(turn_of(*HISTORY[:5])),
         rounds=rounds_after(NO_ROUNDS, turn.request.messages),
         seen=b"".join(turn.digests()),
+        size_bytes=message_bytes(turn.request.messages),
     )
+
+
+def test_the_answer_to_what_was_sent_last_is_known_by_its_place() -> None:
+    """The assistant's messages that new ones begin with, as they were counted and in bytes."""
+    before, now = turn_of(*HISTORY[:5]), turn_of(*HISTORY)
+    answer = now.request.messages[5:6]
+
+    view = view_of(now, recall(now, taken(before)))
+
+    assert answer[0].role == "assistant"
+    assert view.answer == Size(sum(map(MEASURE.message, answer)), message_bytes(answer))
+    assert view_of(now).answer is None
 
 
 def test_a_request_without_messages_weighs_nothing() -> None:

@@ -18,8 +18,10 @@ from trimtab import (
     Policy,
     Rewrite,
     Session,
+    State,
     TokenCountError,
     UnknownFormatError,
+    Usage,
 )
 from trimtab.wire import check
 
@@ -495,3 +497,64 @@ def test_many_parallel_results_take_no_longer_than_their_number() -> None:
         looks.append(sum(entry.callcount for entry in profile.getstats()))
 
     assert looks[1] < 6 * looks[0]
+
+
+# ------------------------------------------------------------ what was billed
+
+
+def billed_turns(share: float, *, turns: int = 4, limit: int = 4_000) -> list[Rewrite]:
+    """Turns of a conversation that grows, each billed at so much of what it was counted at."""
+    session = Session(Policy(limit_tokens=limit), CharTokenCounter())
+    messages: list[Json] = []
+    state, sent = None, []
+    for number in range(turns):
+        messages += [
+            {"role": "user", "content": f"step {number} " + "w " * 500},
+            {"role": "assistant", "content": "done " * 100},
+        ]
+        body = json.dumps({"model": "gpt-5.2", "messages": messages[:-1]}).encode()
+        rewrite = session.rewrite(session.read(Call(body), "openai-chat"), state)
+        counted = rewrite.ticket.becomes.view_tokens + rewrite.ticket.becomes.surface.tokens
+        state = session.observed(rewrite.ticket, Usage(fresh=int(counted * share), output=130))
+        state = State.from_bytes(state.to_bytes(), state.forms())
+        sent.append(rewrite)
+    return sent
+
+
+def test_a_count_is_corrected_by_what_was_billed() -> None:
+    """Sizes are told as the provider bills them, near enough once a step was seen."""
+    exact, twice = billed_turns(1.0), billed_turns(2.0)
+
+    assert twice[0].outcome == exact[0].outcome
+    assert (exact[0].quality, twice[1].quality) == ("estimate", "calibrated")
+    for ours, theirs in zip(twice[2:], exact[2:], strict=True):
+        assert theirs.outcome.tokens_after * 1.5 < ours.outcome.tokens_after
+        assert ours.outcome.tokens_after < theirs.outcome.tokens_after * 2.6
+
+
+def test_a_bill_that_is_higher_than_the_count_compacts_earlier() -> None:
+    """The limit is the provider's, so it is held on the provider's bill."""
+    plain, dear = (
+        [bool(rewrite.plan) for rewrite in billed_turns(share, turns=14)] for share in (1.0, 2.5)
+    )
+
+    assert dear.index(True) < plain.index(True)
+    assert all(rewrite.outcome.fits for rewrite in billed_turns(2.5, turns=14))
+
+
+@pytest.mark.parametrize("share", [0.01, 9.0])
+def test_a_bill_that_is_of_something_else_decides_nothing(share: float) -> None:
+    """A count is never that far off: a side call, or a sum over calls."""
+    assert [rewrite.outcome for rewrite in billed_turns(share)] == [
+        rewrite.outcome for rewrite in billed_turns(0.0)
+    ]
+
+
+def test_a_compaction_leaves_no_reported_size_behind() -> None:
+    """What was reported before it is no longer the size of the conversation."""
+    compacted = next(rewrite for rewrite in billed_turns(1.0, turns=14) if rewrite.plan)
+
+    began, becomes = compacted.ticket.began, compacted.ticket.becomes
+    assert began is not None
+    assert began.tracker.reported is not None
+    assert becomes.tracker.reported is None

@@ -16,6 +16,7 @@ from trimtab import Drop, Fold, Keep, Message, Plan, Replace, State, StoreError,
 from trimtab.chain import DIGEST_BYTES, LINK_BYTES, NO_ROUNDS, Rounds, digest, links, root
 from trimtab.plan import EMPTY_PLAN, EnvelopeEdit, Ref
 from trimtab.state import STEPS, SurfaceDigest, forms_named
+from trimtab.tracker import ContextTracker
 
 Json = dict[str, Any]
 
@@ -29,6 +30,15 @@ PLAN = Plan(
     ),
     (EnvelopeEdit(("thinking",), "{}", "bound", "x-beta", "on"),),
 )
+
+
+def told_tracker(tokens: int) -> ContextTracker:
+    """A tracker that has seen a turn."""
+    tracker = ContextTracker()
+    tracker.carry_into("a surface")
+    tracker.observe(tokens, 1_500, output_tokens=20, reasoning_tokens=5, counted=400)
+    return tracker
+
 
 STATE = State(
     key=b"k" * LINK_BYTES,
@@ -51,6 +61,8 @@ STATE = State(
     steps=(10, -20, 30),
     refused=(b"a" * 8, b"b" * 8),
     billed_tokens=440,
+    view_bytes=1_500,
+    tracker=told_tracker(440),
 )
 """A state none of whose fields has its default."""
 
@@ -109,6 +121,8 @@ STATES = st.builds(
     steps=st.lists(st.integers(-(2**53), 2**53), max_size=STEPS).map(tuple),
     refused=st.lists(HASHES, max_size=3).map(tuple),
     billed_tokens=COUNTS,
+    view_bytes=COUNTS,
+    tracker=st.one_of(st.builds(ContextTracker), COUNTS.map(told_tracker)),
 )
 
 
@@ -214,8 +228,8 @@ def test_two_states_in_one_are_refused() -> None:
         (b"something else", "no stored state"),
         (STORED[1:], "no stored state"),
         (b"trimtab-state", "another version"),
-        (b"trimtab-state\x02" + STORED[14:], "another version"),
-        (b"trimtab-state\x00" + STORED[14:], "another version"),
+        (b"trimtab-state\x03" + STORED[14:], "another version"),
+        (b"trimtab-state\x01" + STORED[14:], "another version"),
         (STORED[:-1], "torn"),
         (STORED[:14], "torn"),
     ],
@@ -231,7 +245,7 @@ def test_what_is_wrong_is_said(stored: bytes, told: str) -> None:
 @given(stored=st.binary(max_size=200), magic=st.booleans())
 def test_random_bytes_are_refused(stored: bytes, magic: bool) -> None:  # noqa: FBT001 - drawn
     """With and without the right beginning."""
-    assert is_refused(b"trimtab-state\x01" * magic + stored)
+    assert is_refused(b"trimtab-state\x02" * magic + stored)
 
 
 @pytest.mark.parametrize("name", list(FORMS))
@@ -248,7 +262,7 @@ def test_a_form_that_is_missing_or_none_is_refused(name: str, form: bytes | None
 def checked(content: bytes) -> bytes:
     """Some content as a state that is whole."""
     check = len(content).to_bytes(4, "big") + zlib.crc32(content).to_bytes(4, "big")
-    return b"trimtab-state\x01" + check + content
+    return b"trimtab-state\x02" + check + content
 
 
 def told(value: Any) -> bytes:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from trimtab.errors import PolicyError
 
-__all__ = ["Budget", "Limits"]
+__all__ = ["Budget", "Limits", "Scale"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,32 @@ class Limits:
                 self.target_tokens,
                 f"it must lie between 1 and the trigger of {self.trigger_tokens}",
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How counts compare with what the provider bills for the same request.
+
+    Attributes:
+        counted_tokens: What was counted, 1 or more.
+        billed_tokens: What the provider bills for it, 1 or more.
+    """
+
+    counted_tokens: int = 1
+    billed_tokens: int = 1
+
+    def billed(self, counted_tokens: int) -> int:
+        """What the provider bills for something that was counted; rounded up."""
+        return -(-counted_tokens * self.billed_tokens // self.counted_tokens)
+
+    def counted(self, billed_tokens: int) -> int:
+        """What may be counted for so much on the bill; rounded down, so that it is not passed."""
+        return billed_tokens * self.counted_tokens // self.billed_tokens
+
+    def limits(self, billed: Limits) -> Limits:
+        """Limits on the bill, as limits on what is counted."""
+        sizes = (billed.limit_tokens, billed.trigger_tokens, billed.target_tokens)
+        return Limits(*(max(1, self.counted(size)) for size in sizes))
 
 
 @dataclass(frozen=True, slots=True)

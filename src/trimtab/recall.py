@@ -21,9 +21,10 @@ from trimtab.state import State
 from trimtab.strategies.history import slot_tokens
 from trimtab.strategies.mend_pairs import mend_pairs
 from trimtab.tokens import Measure
+from trimtab.tracker import message_bytes
 from trimtab.turn import Turn
 
-__all__ = ["Known", "View", "go_on", "recall", "settle"]
+__all__ = ["Known", "Size", "View", "go_on", "recall", "settle"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Known:
         settled: Messages before it are closed and weighed.
         settled_tokens: What they weigh as they were sent; see :class:`~trimtab.state.State`.
         whole_tokens: What the counted messages weigh as they came.
+        view_bytes: How large they are as they were sent.
         rounds: What the weak key hashes of them.
         seen: Their digests.
     """
@@ -51,6 +53,7 @@ class Known:
     settled: int = 0
     settled_tokens: int = 0
     whole_tokens: int = 0
+    view_bytes: int = 0
     rounds: Rounds = NO_ROUNDS
     seen: bytes = field(default=b"", repr=False)
 
@@ -77,6 +80,7 @@ def recall(turn: Turn, state: State | None, *, is_weighed: bool = True) -> Known
             settled=state.settled,
             settled_tokens=state.settled_tokens,
             whole_tokens=state.whole_tokens,
+            view_bytes=state.view_bytes,
             rounds=state.rounds,
             seen=state.seen,
         )
@@ -88,6 +92,19 @@ def recall(turn: Turn, state: State | None, *, is_weighed: bool = True) -> Known
     plan = carried(state.plan, places)
     newest = max(places.now.values()) + 1
     return Known(state, newest, sound(plan, messages, manners), is_edited=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large some messages are.
+
+    Attributes:
+        tokens: As they were counted.
+        size_bytes: See :func:`~trimtab.tracker.message_bytes`.
+    """
+
+    tokens: int
+    size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +120,8 @@ class View:
         settled_tokens: What they weigh as they would be sent.
         rounds: What the weak key hashes.
         seen: A digest of each message.
+        size_bytes: How large its messages are; see :func:`~trimtab.tracker.message_bytes`.
+        answer: The answer to what was sent last, where it came back.
     """
 
     kept: Plan
@@ -113,6 +132,8 @@ class View:
     settled_tokens: int
     rounds: Rounds
     seen: bytes = field(repr=False)
+    size_bytes: int = 0
+    answer: Size | None = None
 
     @property
     def plan(self) -> Plan:
@@ -171,7 +192,15 @@ def go_on(turn: Turn, known: Known, measure: Measure, *, repair: bool) -> View:
         settled_tokens,
         rounds_after(known.rounds, messages[new:]),
         known.seen + b"".join(turn.digests(known.counted)),
+        known.view_bytes + message_bytes(messages[new:]),
+        _answer(messages[new:], came[new:]) if known.counted else None,
     )
+
+
+def _answer(messages: Sequence[Message], tokens: Sequence[int]) -> Size:
+    """The answer to what was sent last: the assistant's messages that new ones begin with."""
+    count = next((n for n, m in enumerate(messages) if m.role != "assistant"), len(messages))
+    return Size(sum(tokens[:count]), message_bytes(messages[:count]))
 
 
 def _told_apart(old: Plan, new: Plan) -> tuple[Plan, Plan]:

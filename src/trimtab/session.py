@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from trimtab.budget import Limits
+from trimtab.budget import Limits, Scale
 from trimtab.chain import digest, links, root
 from trimtab.constraints import Constraints
 from trimtab.economy import window_of
@@ -58,6 +58,7 @@ from trimtab.stored_plan import plan_digest
 from trimtab.strategies.history import History, priced, slot_tokens
 from trimtab.strategies.mend_pairs import mend_pairs
 from trimtab.tokens import Measure, TokenCounter, counter_for
+from trimtab.tracker import ContextTracker, message_bytes
 from trimtab.turn import Rewrite, Ticket, Turn
 from trimtab.usage import Usage
 from trimtab.wire import Call, Request, check, read, write
@@ -66,6 +67,10 @@ __all__ = ["Rewrite", "Session", "Ticket", "Turn"]
 
 _CACHE_SECONDS = 300.0
 """How long providers keep a prefix that nobody reads: 5 minutes, by their documentation."""
+
+_MOST_OFF = 4
+"""A count that is further off than this is not of what was billed: reported sizes were
+30 to 90 % off, and no tokenizer in use takes more than 4 bytes of a token for one."""
 
 _UNTOLD_SHARE = 0.8
 """Of a request that was too large by nobody knows how much, this share is tried."""
@@ -145,8 +150,19 @@ class Session:
         return ticket.becomes
 
     def observed(self, ticket: Ticket, usage: Usage) -> State:
-        """Learn what a request was billed."""
-        return replace(ticket.becomes, billed_tokens=usage.total_input)
+        """Learn what a request was billed, and so how large the next one will be."""
+        becomes = replace(ticket.becomes, billed_tokens=usage.total_input)
+        if not _is_of(usage.total_input, becomes.surface.tokens + becomes.view_tokens):
+            return becomes  # nobody said, or it is of something else
+        tracker = becomes.tracker.copy()
+        tracker.observe(
+            usage.total_input,
+            becomes.view_bytes,
+            output_tokens=usage.output,
+            reasoning_tokens=usage.reasoning,
+            counted=becomes.view_tokens,
+        )
+        return replace(becomes, tracker=tracker)
 
     def refused(self, ticket: Ticket, refusal: Refusal) -> Rewrite | State | None:
         """Learn that the provider has refused a request.
@@ -244,7 +260,11 @@ class Session:
         if state is not None and learned_tokens is None and state.surface.model == surface.model:
             learned_tokens = state.limit_tokens
         given = [size for size in (window, learned_tokens) if size is not None]
+        tracker = _tracker(state, surface, known, view)
+        scale = _scale(tracker, surface, view)
         growth = None if state is None else state.growth_tokens
+        growth = None if growth is None else scale.billed(growth)
+        billed = policy.limits(min(given, default=None), growth)
         return Position(
             turn=turn,
             known=known,
@@ -252,7 +272,10 @@ class Session:
             policy=policy,
             measure=measure,
             surface=surface,
-            limits=policy.limits(min(given, default=None), growth),
+            tracker=tracker,
+            scale=scale,
+            billed_limits=billed,
+            limits=scale.limits(billed),
             learned_tokens=learned_tokens,
             refused=() if state is None else state.refused,
         )
@@ -391,7 +414,7 @@ class Session:
             _events(position, draft, outcome),
             (),
             measure.name,
-            measure.quality,
+            measure.quality if position.scale == Scale() else "calibrated",
         )
 
 
@@ -406,7 +429,10 @@ class Position:
         policy: What the user wants.
         measure: Weighs.
         surface: Its model, system prompt and tools.
-        limits: How large it may be.
+        tracker: What was billed for the requests before it.
+        scale: How counts compare with what is billed.
+        billed_limits: How large it may be on the bill.
+        limits: How large it may be as it is counted.
         learned_tokens: A limit that the provider taught; None for none.
         refused: Digests of plans that the provider refused.
     """
@@ -417,6 +443,9 @@ class Position:
     policy: Policy
     measure: Measure
     surface: SurfaceDigest
+    tracker: ContextTracker
+    scale: Scale
+    billed_limits: Limits
     limits: Limits
     learned_tokens: int | None
     refused: tuple[bytes, ...]
@@ -567,6 +596,30 @@ def _shifted(constraints: Constraints, plan: Plan, messages: Sequence[Message]) 
     )
 
 
+def _tracker(
+    state: State | None, surface: SurfaceDigest, known: Known, view: View
+) -> ContextTracker:
+    """What was billed for this conversation, where it was billed for this surface."""
+    tracker = ContextTracker() if state is None else state.tracker.copy()
+    tracker.carry_into((surface.model + surface.system + surface.tools).hex())
+    if view.answer is not None and known.state is not None and known.state.billed_tokens:
+        tracker.answered(view.answer.size_bytes, counted=view.answer.tokens)
+    return tracker
+
+
+def _scale(tracker: ContextTracker, surface: SurfaceDigest, view: View) -> Scale:
+    """How this request's count compares with what it will hardly be billed more than."""
+    counted = surface.tokens + view.tokens
+    billed = tracker.upper(view.size_bytes, counted=view.tokens)
+    return Scale(counted, billed) if billed and _is_of(billed, counted) else Scale()
+
+
+def _is_of(billed_tokens: int, counted_tokens: int) -> bool:
+    """Whether what was billed can be of what was counted."""
+    least, most = sorted((billed_tokens, counted_tokens))
+    return 0 < least and most <= least * _MOST_OFF
+
+
 def _surface(turn: Turn, measure: Measure, state: State | None) -> SurfaceDigest:
     """Hash the surface; weigh it only where it is another one than before."""
     request = turn.request
@@ -591,11 +644,13 @@ def _made_worse(request: Request, body: bytes) -> str:
 
 
 def _outcome(position: Position, draft: Draft) -> Outcome:
-    limit, before, after = position.limits.limit_tokens, position.tokens_before, draft.tokens
+    """How it came out, on the provider's bill as far as that is known."""
+    scale, limit = position.scale, position.billed_limits.limit_tokens
+    before, after = scale.billed(position.tokens_before), scale.billed(draft.tokens)
     if after <= limit:
         status: OutcomeStatus = "fits" if draft.plan else "untouched"
         return Outcome(status, limit, before, after)
-    smallest = min(draft.smallest_tokens or after, after)
+    smallest = min(scale.billed(draft.smallest_tokens) or after, after)
     if draft.reason:
         return Outcome("unmet", limit, before, after, smallest, draft.reason)
     told = "what is protected alone is larger than the limit"
@@ -607,11 +662,17 @@ def _becomes(position: Position, draft: Draft, plan: Plan) -> State:
     turn, known, view, state = position.turn, position.known, position.view, position.known.state
     tokens = draft.tokens - position.surface.tokens
     settled, settled_tokens, weighed = view.settled, view.settled_tokens, view.tokens
+    view_bytes = view.size_bytes
     if draft.plan is not view.plan and draft.plan != view.plan:
         slots = apply(draft.plan, turn.request.messages)
         weights = [(slot, slot_tokens(position.measure, slot)) for slot in slots]
         settled, settled_tokens = settle(weights, 0, 0, draft.plan)
         weighed = sum(tokens for _, tokens in weights)
+        view_bytes = message_bytes(slot.message for slot in slots)
+    tracker = position.tracker
+    if state is not None and not extends(known.plan, draft.plan, known.messages):
+        tracker = tracker.copy()
+        tracker.invalidate()
     floor = draft.floor_tokens
     if floor is None:
         floor = 0 if state is None else state.floor_tokens
@@ -629,6 +690,7 @@ def _becomes(position: Position, draft: Draft, plan: Plan) -> State:
         # also where nothing is settled yet.
         settled_tokens=settled_tokens + tokens - weighed,
         view_tokens=tokens,
+        view_bytes=view_bytes,
         whole_tokens=view.whole_tokens,
         surface=position.surface,
         at=turn.call.now or (0.0 if state is None else state.at),
@@ -638,6 +700,7 @@ def _becomes(position: Position, draft: Draft, plan: Plan) -> State:
         steps=_steps(position),
         refused=position.refused,
         billed_tokens=0 if state is None else state.billed_tokens,
+        tracker=tracker,
     )
 
 
@@ -682,7 +745,9 @@ def _events(position: Position, draft: Draft, outcome: Outcome) -> tuple[Event, 
         )
     limits = position.limits
     if draft.floor_tokens and limits.trigger_tokens < draft.tokens <= limits.limit_tokens:
-        events.append(TriggerUnreachable(draft.tokens, limits.target_tokens, draft.floor_tokens))
+        target = position.billed_limits.target_tokens
+        waits = position.scale.billed(draft.floor_tokens)
+        events.append(TriggerUnreachable(outcome.tokens_after, target, waits))
     if draft.reason and (outcome.status == "unmet" or not draft.is_compacted):
         events.append(PassedOn(draft.reason))
     return tuple(events)

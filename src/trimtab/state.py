@@ -16,13 +16,14 @@ from trimtab.chain import DIGEST_BYTES, LINK_BYTES, NO_ROUNDS, Rounds
 from trimtab.errors import MalformedBodyError, StoreError
 from trimtab.plan import EMPTY_PLAN, Plan
 from trimtab.stored_plan import form_names, load_plan, store_plan
+from trimtab.tracker import ContextTracker
 from trimtab.wire.json_spans import dump, load
 
 __all__ = ["STEPS", "State", "SurfaceDigest", "forms_named"]
 
 Json: TypeAlias = dict[str, Any]
 
-_MAGIC = b"trimtab-state\x01"
+_MAGIC = b"trimtab-state\x02"
 """What a state begins with; its last byte is the version of what follows."""
 
 _CHECK_BYTES = 8
@@ -66,6 +67,8 @@ class State:
         settled_tokens: What the messages before it weigh as they are sent, with the token
             or two by which the whole view weighs more or less than its messages alone.
         view_tokens: What all messages weigh as they are sent.
+        view_bytes: How large all messages are as they are sent; see
+            :func:`~trimtab.tracker.message_bytes`.
         whole_tokens: What all messages weigh as they came.
         surface: Model, system prompt and tools.
         at: Seconds since the epoch of the last turn; 0.0 where nobody said.
@@ -75,6 +78,8 @@ class State:
         steps: By how many tokens the last turns grew, oldest first, at most :data:`STEPS`.
         refused: Digests of plans that the provider refused; they are not sent again.
         billed_tokens: Total input of the last answer; 0 where nobody said.
+        tracker: What was billed for the last requests, and what follows for the next.
+            It is copied before it learns, so that a state never changes.
     """
 
     key: bytes
@@ -88,6 +93,7 @@ class State:
     settled: int = 0
     settled_tokens: int = 0
     view_tokens: int = 0
+    view_bytes: int = 0
     whole_tokens: int = 0
     surface: SurfaceDigest = SurfaceDigest()
     at: float = 0.0
@@ -97,6 +103,7 @@ class State:
     steps: tuple[int, ...] = ()
     refused: tuple[bytes, ...] = ()
     billed_tokens: int = 0
+    tracker: ContextTracker = field(default_factory=ContextTracker)
 
     @property
     def growth_tokens(self) -> int | None:
@@ -130,6 +137,7 @@ class State:
         surface = self.surface
         hashes = (surface.model, surface.system, surface.tools)
         value["surface"] = [*(part.hex() for part in hashes), surface.tokens]
+        value["tracker"] = self.tracker.to_fields()
         value["plan"] = store_plan(self.plan, self._name)
         told = dump(value)
         content = len(told).to_bytes(4, "big") + told + self.seen
@@ -193,6 +201,7 @@ class State:
             limit_tokens=None if value["limit_tokens"] is None else int(value["limit_tokens"]),
             steps=tuple(map(int, value["steps"])),
             refused=tuple(map(bytes.fromhex, value["refused"])),
+            tracker=ContextTracker.from_fields(value["tracker"]),
         )
 
 
@@ -213,6 +222,7 @@ _NUMBERS = (
     "settled",
     "settled_tokens",
     "view_tokens",
+    "view_bytes",
     "whole_tokens",
     "policy_limit_tokens",
     "floor_tokens",

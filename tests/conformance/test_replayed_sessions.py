@@ -123,7 +123,7 @@ class Run:
         assert_untouched_is_identical(rewrite)
         self.assert_counted(rewrite)
         self.assert_extends(rewrite)
-        if recorded.usage is None:
+        if recorded.usage is None or rewrite.plan or recorded.unrecorded:
             self.engine.sync.forwarded(rewrite.ticket)
         else:
             self.engine.sync.observed(rewrite.ticket, recorded.usage)

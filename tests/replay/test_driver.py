@@ -113,12 +113,23 @@ def test_each_session_is_replayed_as_if_it_was_the_first() -> None:
     assert replayed(requests, policy) == replayed(requests, policy)
 
 
-def test_what_was_billed_decides_nothing_yet() -> None:
-    """A session with usage is replayed like one without."""
+def test_what_was_billed_tells_how_large_the_next_request_is() -> None:
+    """Billed at twice the count, a session is compacted at half of it, and told in billed tokens."""
     requests, policy = growing(12), Policy(limit_tokens=500)
-    billed = [replace(request, usage=Usage(fresh=100)) for request in requests]
+    plain = replayed(requests, policy)
+    twice = [
+        replace(request, usage=Usage(fresh=2 * result.outcome.tokens_before))
+        for request, result in zip(requests, plain, strict=True)
+    ]
 
-    assert replayed(billed, policy) == replayed(requests, policy)
+    billed = replayed(twice, policy)
+
+    assert billed[0] == plain[0]
+    assert billed[1].counter.endswith("(calibrated)")
+    assert billed[1].outcome.tokens_before >= 1.9 * plain[1].outcome.tokens_before
+    first = [[r.is_compacted for r in results].index(True) for results in (billed, plain)]
+    assert first[0] < first[1]
+    assert all(result.outcome.fits for result in billed)
 
 
 def test_a_body_is_built_when_it_is_its_turn() -> None:

@@ -45,7 +45,7 @@ class ReplayedRequest:
     """One request, as it was recorded and as it would have been sent.
 
     Attributes:
-        outcome: Whether it fits, in tokens as they are counted here.
+        outcome: Whether it fits; in tokens as they are billed, where that was recorded.
         counter: What counted, and how far it can be trusted, for people.
         is_changed: Whether any byte of the body is another one.
         is_compacted: Whether it was made smaller.
@@ -131,7 +131,8 @@ class _Run:
             _, _, why = str(error).partition("; ")  # the setting stands before it
             return self._unknown.setdefault(model, LeftOut(why, is_limit_unknown=True))
         seconds = perf_counter() - started
-        self._record(rewrite.ticket, recorded.usage)
+        # What was billed was billed for the body that was sent then.
+        self._record(rewrite.ticket, None if rewrite.plan else recorded.usage)
         replayed = _looked_at(rewrite, recorded, seconds, has_begun=self._has_begun)
         self._has_begun = True
         return replayed
