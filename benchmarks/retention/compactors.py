@@ -9,6 +9,7 @@ from trimtab import CharTokenCounter, Message
 from trimtab.boundaries import MARKER
 from trimtab.compaction import CompactionConfig, compact_messages
 from trimtab.ledger import gather, render
+from trimtab.tokens import Quality
 
 __all__ = ["COMPACTORS", "Compactor", "Count"]
 
@@ -21,7 +22,7 @@ class _Counter:
     """A counter that counts as it is told."""
 
     name = "benchmark"
-    quality = "exact"
+    quality: Quality = "exact"
 
     def __init__(self, count: Count) -> None:
         self.count = count

@@ -126,6 +126,8 @@ def _prose(chance: random.Random, sentences: int) -> str:
 def recorded(paths: Sequence[Path], tokens: int) -> Iterator[Json]:
     """Read histories from recorded sessions: what user and model said, results as the model's words.
 
+    A message is at most an eighth of a history: else one alone could be all of it.
+
     Args:
         paths: Files and folders.
         tokens: Shorter sessions are left out.
@@ -141,7 +143,7 @@ def recorded(paths: Sequence[Path], tokens: int) -> Iterator[Json]:
                     "content": text,
                 }
                 for message in read(request.build(), request.format).messages
-                if (text := _words(message))
+                if (text := _words(message)[: tokens // 2])
             ]
             haystack = _haystack(recording.name, messages)
             if (

@@ -17,59 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import sha256
 
 from trimtab.boundaries import is_made
+from trimtab.links import DIGEST_BYTES, LINK_BYTES, digest, link, links, root
 from trimtab.messages import Message
 
-__all__ = ["LINK_BYTES", "NO_ROUNDS", "Rounds", "digest", "links", "root", "rounds_after"]
-
-LINK_BYTES = 16
-"""Bytes of a link: SHA-256 cut to 128 bits, in which nobody can make two histories collide."""
-
-_SMALL_BYTES = 4096
-"""Forms up to here are copied, which is quicker than telling the hash of them apart."""
-
-DIGEST_BYTES = 8
-"""Bytes of what tells two messages of one conversation apart."""
-
-
-def root(tenant: str, format: str) -> bytes:  # noqa: A002 - the word for it
-    """The link before the first message.
-
-    Args:
-        tenant: Whose conversation it is; two tenants never share a link.
-        format: Name of the wire format.
-    """
-    return _link(_link(b"trimtab/1", tenant.encode("utf-8", "surrogatepass")), format.encode())
-
-
-def links(start: bytes, forms: Iterable[bytes | memoryview]) -> tuple[bytes, ...]:
-    """The links of some messages, in order; shape ``(messages,)``.
-
-    Args:
-        start: The link before the first of them.
-        forms: Their canonical forms.
-    """
-    found = []
-    for form in forms:
-        start = _link(start, form)
-        found.append(start)
-    return tuple(found)
-
-
-def _link(before: bytes, form: bytes | memoryview) -> bytes:
-    length = len(form).to_bytes(8, "big")
-    if len(form) < _SMALL_BYTES:
-        return sha256(b"".join((before, length, form))).digest()[:LINK_BYTES]
-    hashed = sha256(before + length)
-    hashed.update(form)
-    return hashed.digest()[:LINK_BYTES]
-
-
-def digest(form: bytes) -> bytes:
-    """What tells a message from the others of its conversation; :data:`DIGEST_BYTES` long."""
-    return sha256(form).digest()[:DIGEST_BYTES]
+__all__ = [
+    "DIGEST_BYTES",
+    "LINK_BYTES",
+    "NO_ROUNDS",
+    "Rounds",
+    "digest",
+    "links",
+    "root",
+    "rounds_after",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +62,7 @@ class Rounds:
         """
         if not (self.previous_has_call or self.current_has_call):
             return None
-        return _link(_link(_link(start, b"weak"), self.previous), self.current)
+        return link(link(link(start, b"weak"), self.previous), self.current)
 
 
 NO_ROUNDS = Rounds()
@@ -116,9 +78,9 @@ def rounds_after(rounds: Rounds, messages: Iterable[Message]) -> Rounds:
     """
     for message in messages:
         if message.role == "user" and message.has_own_words and not is_made(message):
-            words = _link(b"user", message.text.encode("utf-8", "surrogatepass"))
+            words = link(b"user", message.text.encode("utf-8", "surrogatepass"))
             rounds = Rounds(rounds.current, words, rounds.current_has_call, False)
         for call_id in message.call_ids:
-            current = _link(rounds.current, call_id.encode("utf-8", "surrogatepass"))
+            current = link(rounds.current, call_id.encode("utf-8", "surrogatepass"))
             rounds = Rounds(rounds.previous, current, rounds.previous_has_call, True)
     return rounds

@@ -418,6 +418,21 @@ PNG = Media("image", "image/png", PIXEL, width=1, height=1)
             result(words="s"),
         ),
         (
+            {"functionResponse": {"name": "ls", "response": {"a": 1, "b": 2}}},
+            (Text('{"a":1}'),),
+            {"functionResponse": {"name": "ls", "response": {"a": 1}}},
+        ),
+        (
+            {"functionResponse": {"name": "ls", "response": {"error": "x", "code": 2}}},
+            (Text('{"error":"x"}'),),
+            {"functionResponse": {"name": "ls", "response": {"error": "x"}}},
+        ),
+        (
+            {"functionResponse": {"name": "ls", "response": {"error": "x", "code": 2}}},
+            (Text('{"code":2}'),),
+            {"functionResponse": {"name": "ls", "response": {"error": '{"code":2}'}}},
+        ),
+        (
             {"function_response": {"name": "ls", "response": {"error": "x", "code": 2}}},
             (Text("s"),),
             {"function_response": {"name": "ls", "response": {"error": "s"}}},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trimtab.wire.json_rows import Rows, uniform_arrays
+from trimtab.wire.json_rows import Rows, is_sound, uniform_arrays
 
 
 def found(text: bytes) -> list[tuple[bytes, Rows]]:
@@ -47,3 +47,23 @@ def test_arrays_in_objects_are_found_in_order() -> None:
 def test_what_could_not_be_put_together_again_is_not_found(text: bytes) -> None:
     """Blanks, other keys, keys that stand twice or in two spellings, what is no JSON or too deep."""
     assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_json"),
+    [
+        (b'{"a": [1, 2.50, "x\\n"]}', True),
+        (b'["\\ud83d"]', True),
+        (b"[NaN]", True),
+        (b"12", True),
+        (b"", False),
+        (b"[1 2]", False),
+        (b"[1,]", False),
+        (b'["a\nb"]', False),
+        (b"[1}", False),
+        (b"[" * 100_000, False),
+    ],
+)
+def test_json_is_what_some_parser_reads(text: bytes, is_json: bool) -> None:  # noqa: FBT001 - a table
+    """Half a character and NaN are read by the standard library."""
+    assert is_sound(text) is is_json

@@ -953,6 +953,10 @@ def _replace_words(message: bytes, path: Path, old: ToolResult, new: ToolResult)
     if words == old.text:
         return []
     if path[-1] == "response":
+        data = encode_json_text(words)
+        is_object = words[:1] == "{" and is_json(data)
+        if is_object and (not old.is_error or "error" in _members(data)):
+            return [(*locate(message, path), data)]  # made smaller, it is an object still
         return [(*locate(message, path), dump({"error" if old.is_error else "output": words}))]
     return [(*locate(message, path), dump(words))]
 

@@ -1,4 +1,4 @@
-"""Find arrays of equal objects in JSON text, and take the values out of them as they stand."""
+"""Look into JSON text without building it: is it JSON, and where are arrays of equal objects?"""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Raw
 
 from trimtab.errors import MalformedBodyError
-from trimtab.wire.json_spans import Span, object_spans
+from trimtab.wire.json_spans import Span, load, object_spans
 
-__all__ = ["Rows", "uniform_arrays"]
+__all__ = ["Rows", "is_sound", "uniform_arrays"]
 
 Rows: TypeAlias = tuple[list[bytes], list[list[bytes]]]
 """Keys as JSON text, and the JSON texts of each object's values; shape ``(objects, keys)``."""
@@ -25,7 +25,27 @@ _MOST_OBJECTS = 50_000
 
 _KEY = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+"):')
 
+_whole = msgspec.json.Decoder(Raw)
 _objects = msgspec.json.Decoder(list[dict[str, Raw]])
+
+
+def is_sound(text: bytes) -> bool:
+    """Whether a text is JSON that some common parser reads; halves of characters may stand in it.
+
+    Args:
+        text: UTF-8.
+    """
+    try:
+        _whole.decode(text)  # skips over all of it, and so reads all of it
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    else:
+        return True
+    try:
+        load(text)
+    except MalformedBodyError:
+        return False
+    return True
 
 
 def uniform_arrays(text: bytes, least: int) -> Iterator[tuple[Span, Rows]]:
