@@ -58,3 +58,11 @@ def test_secrets_and_what_is_no_list_are_not_carried() -> None:
     """A step with a credential in it stays out."""
     assert gather(used("TodoWrite", {"todos": [{"content": "set password=hunter2"}]})).carried == ()
     assert gather(used("TodoWrite", {"todos": 3})).carried == ()
+
+
+def test_a_step_without_end_is_cut_between_words() -> None:
+    """A step is a line, not a page."""
+    (step,) = gather(used("TodoWrite", {"todos": [{"content": "word " * 90}]})).carried
+
+    assert set(step.split()) == {"[", "]", "word", "…"}
+    assert len(step) <= 244

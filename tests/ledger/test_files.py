@@ -34,6 +34,8 @@ PATCH = (
         ("shell", {"command": ["bash", "-lc", "sed -n '1,9p' src/a.py"]}, "", ("src/a.py: read",)),
         ("Bash", {"command": "make 2>/dev/null; ls $HOME"}, "", ()),
         ("apply_patch", PATCH, "", ("new.py: created", "old.py: edited", "gone.py: deleted", "from.py: moved to to.py", "to.py: written")),
+        ("patch", {"diff": "--- a/x.py\n+++ /dev/null\n@@\n--- /dev/null\n+++ b/y.py\n"}, "", ("x.py: deleted", "y.py: created")),
+        ("Bash", {"command": "cat a*.py; cat /dev/null; head -3 b.py"}, "", ("b.py: read",)),
         ("patch", {"diff": "--- a/x.py\n+++ b/x.py\n@@\n"}, "", ("x.py: edited",)),
     ],
 )  # fmt: skip

@@ -45,6 +45,8 @@ def test_a_text_is_shortened_by_whole_sentences_the_worthiest_first() -> None:
 
     assert shortened(text, len, lambda quoted: len(quoted) <= 20) == "… Two two two. …"
     assert shortened(text, len, lambda quoted: len(quoted) <= 99) == text
+    assert shortened("… Long one. …", len, lambda quoted: len(quoted) <= 6) == ""
+    assert shortened("… … … …", len, lambda quoted: len(quoted) <= 3) == ""
     assert shortened("a bb ccc dddd eeeee", len, lambda quoted: len(quoted) <= 12) == "a bb ccc …"
 
 

@@ -208,3 +208,22 @@ def test_a_repeated_message_is_listed_once_where_it_was_said_last() -> None:
         "Who calls it?",
         "where is  the cache?",
     ]
+
+
+def test_a_line_with_a_colon_stays_with_what_it_announces() -> None:
+    """A label alone would bind nothing."""
+    assert held("Thanks for that.\nCorrection:\nthe port is 8081") == [
+        "Correction:\nthe port is 8081",
+        "Thanks for that.\n…",
+    ]
+    assert held("Thanks for that.\nNever do this:") == ["Never do this:", "Thanks for that.\n…"]
+
+
+def test_of_very_long_messages_and_sessions_the_ends_and_the_strongest_stay() -> None:
+    """Work is bounded, and what goes is what claims least."""
+    words = "\n".join(f"The {number}th word of it." for number in range(9_000))
+    long = f"Never push.\n{words}\nAlways pull."
+    many = [f"Never touch the shelf number {number} of it." for number in range(310)]
+
+    assert gather(said(long)).rules == ("Never push.", "Always pull.")
+    assert len(gather(said(*many)).rules) == 300

@@ -107,3 +107,30 @@ def test_what_was_named_again_goes_first() -> None:
 
     assert "made item_x3y" in values
     assert len(values) == 40
+
+
+def test_of_one_output_a_few_lines_are_listed() -> None:
+    """A long list is not worth more than others, and a long error line is cut at a blank."""
+    listing = "\n".join(f"made item_x{number}y" for number in range(200))
+    errors = "\n".join(
+        f"FAILED tests/test_{number}.py::test - {'word ' * 60}" for number in range(30)
+    )
+
+    listed = gather(ran("make list", listing)).values
+    failing = gather(ran("pytest", errors)).values
+
+    assert len(listed) == 8
+    assert len(failing) == 12
+    assert all(line.endswith(" word …") and len(line) <= 162 for line in failing)
+
+
+def test_a_url_is_listed_whole_and_a_blob_is_not() -> None:
+    """A word without end is no value, unless it says where it leads."""
+    url = "https://example.com/" + "a1" * 90
+
+    assert gather(ran("make it", f"{url}\n{'b2' * 150}")).values == (url,)
+
+
+def test_what_an_earlier_marker_lists_goes_where_it_stays() -> None:
+    """A value that the kept part holds is not listed again."""
+    assert merged_values(("JOB_ID=12", "b"), (), kept="the JOB_ID=12 is here") == ("b",)

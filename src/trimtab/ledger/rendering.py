@@ -6,6 +6,7 @@ an entry stands at the beginning of a line, so none can pass for a heading.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -46,8 +47,9 @@ def render(ledger: Ledger, max_tokens: int, count: Callable[[str], int]) -> str:
     """Write a ledger down, as much of it as there is room for.
 
     Half of the room is for the user's words, rules first; a fifth for files;
-    the rest for values, then for what is carried. What one does not need goes
-    to the next, and from the last back to the first.
+    the rest for values, then for what is carried. What files and values do not
+    need goes to the user's words; what those do not need stays empty, because
+    the list is paid for at every turn and values are seldom asked for.
 
     Args:
         ledger: What is to be listed.
@@ -70,8 +72,11 @@ def render(ledger: Ledger, max_tokens: int, count: Callable[[str], int]) -> str:
     )
     page.fill("rules", max_tokens - files - others)
     page.fill("words", max_tokens - files - others)
-    page.fill("files", min(max_tokens - others, page.tokens + max(files, max_tokens // 5)))
-    for section in ("values", "carried", *_HEADINGS):
+    page.fill("files", page.tokens + files)
+    room = page.tokens + others
+    for section in ("values", "carried"):
+        page.fill(section, room)
+    for section in ("rules", "words"):
         page.fill(section, max_tokens)
     return page.within(max_tokens)
 
@@ -187,13 +192,14 @@ def _ranked(section: str, entries: Sequence[str]) -> list[int]:
 
 
 _LONG_CHARACTERS = 600
-_FULL_CLAIM = 9
+_FULL_CLAIM = 8
 _FREE_CHARACTERS = 40
 
 
 def _rule_rank(entry: str) -> float:
     """What a rule claims for the room that it takes: of two that bind as much, the shorter first."""
-    return min(_FULL_CLAIM, claim_of(entry).weight) / (_FREE_CHARACTERS + len(entry)) ** 0.5
+    claim: float = min(_FULL_CLAIM, claim_of(entry).weight)
+    return claim / math.sqrt(_FREE_CHARACTERS + len(entry))
 
 
 def _word_rank(entry: str) -> int:

@@ -206,6 +206,12 @@ _CORRECTS = re.compile(
     r"|korrektur|stattdessen|doch|en fait|finalement|en realidad|mejor|na verdade|invece|поправка|aslında)\b|更正|改为|改為|改成|訂正|정정",
     re.IGNORECASE,
 )
+_BOUND = re.compile(
+    r"\b(?:more|less|fewer|longer|later|earlier|exceed\w*|over|above|under|below|beyond|past|pass|within|at most|at least|max\w*|min\w*"
+    r"|cap\w*|limit\w*|up to|mehr|weniger|höchstens|mindestens|über|unter|plus|moins|más|menos|mais|più|meno|больше|меньше|более|менее)\b"
+    r"|超过|超過|以上|以下|以内|이상|이하|이내",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _DENSE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
 _MOST_CHARACTERS = 600
@@ -226,6 +232,7 @@ class Statement:
         scope: What it says that it is for.
         values: What it says, by kind.
         claim: How much it binds.
+        is_bound: Whether it says how much there may be of something.
         is_change: Whether it says that something is no longer what it was.
         is_correction: Whether it takes back what was said just before.
     """
@@ -235,6 +242,7 @@ class Statement:
     scope: frozenset[str]
     values: frozenset[tuple[str, str]]
     claim: Claim
+    is_bound: bool
     is_change: bool
     is_correction: bool
 
@@ -252,7 +260,7 @@ class Statement:
 
 
 _MANNERS = frozenset(("style", "units", "language", "zone"))
-_LASTING = frozenset((Cue.FORBIDS, Cue.LASTS, Cue.BINDS, Cue.PREFERS))
+_LASTING = frozenset((Cue.FORBIDS, Cue.LASTS, Cue.PREFERS))
 
 
 def statement_of(clause: str, *, is_change: bool = False) -> Statement:
@@ -297,6 +305,7 @@ def statement_of(clause: str, *, is_change: bool = False) -> Statement:
         scope,
         frozenset(values),
         claim,
+        _BOUND.search(text) is not None,
         is_change,
         is_correction,
     )
@@ -436,7 +445,8 @@ def _differs(newer: Statement, older: Statement) -> bool:
         return False
     if newer.is_change:
         return True
-    if newer.forbids and older.forbids and not kinds & _SCALARS:
+    is_forbidden = Cue.FORBIDS in newer.claim.cues and Cue.FORBIDS in older.claim.cues
+    if is_forbidden and not (kinds & _SCALARS and newer.is_bound and older.is_bound):
         return False
     if _is_about_another(newer, older, kinds):
         return False

@@ -143,7 +143,8 @@ def shortened(text: str, worth: Callable[[str], float], fits: Callable[[str], bo
     if fits(text):
         return text
     parts = pieces(text)
-    order = sorted(range(len(parts)), key=lambda place: (-worth(parts[place]), place))
+    telling = [place for place, part in enumerate(parts) if any(map(str.isalnum, part))]
+    order = sorted(telling, key=lambda place: (-worth(parts[place]), place))
     kept: list[int] = []
     misses = 0
     for place in order:
@@ -154,7 +155,9 @@ def shortened(text: str, worth: Callable[[str], float], fits: Callable[[str], bo
             misses += 1
             if misses > _MOST_MISSES:
                 break
-    return joined(parts, kept) if kept else word_cut(parts[order[0]], fits)
+    if kept or not order:
+        return joined(parts, kept)
+    return word_cut(parts[order[0]], fits)
 
 
 _MOST_MISSES = 8

@@ -15,7 +15,12 @@ from trimtab.plan import Replace
 from trimtab.strategies.answered import Answered, answered, replacements
 from trimtab.strategies.excerpt import ends
 from trimtab.strategies.history import History
-from trimtab.strategies.wording import is_refusal, may_be_refusal, tells_of_failure
+from trimtab.strategies.wording import (
+    is_refusal,
+    lines_of_failure,
+    may_be_refusal,
+    tells_of_failure,
+)
 
 __all__ = ["thin_old_results"]
 
@@ -94,11 +99,11 @@ def _thin_text(text: str) -> str:
 def _failures(text: str, room: int) -> list[str]:
     """The first lines that tell of failures, as far as they have room; the last may be cut."""
     kept: list[str] = []
-    for line in text.splitlines():
+    for line in lines_of_failure(text):
         if room <= 0:
             break
         words = line.strip()
-        if not words.startswith(MADE_PREFIX) and tells_of_failure(words):
+        if not words.startswith(MADE_PREFIX):
             kept.append(ends(words, room, 0)[0] if len(words) > room else words)
             room -= len(words) + 1
     return [words for words in kept if words]

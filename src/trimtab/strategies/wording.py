@@ -11,12 +11,13 @@ cues are looked for first; a pattern is tried only where one of its cues stands.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 __all__ = [
     "is_partial",
     "is_refusal",
     "is_stub",
+    "lines_of_failure",
     "looks_failed",
     "may_be_refusal",
     "tells_of_failure",
@@ -33,6 +34,7 @@ _LINE_CHARACTERS = 2_000
 
 
 def _has(text: str, cues: Iterable[str]) -> bool:
+    """Whether a long text holds one of some words."""
     return any(cue in text for cue in cues)
 
 
@@ -228,15 +230,36 @@ def tells_of_failure(text: str, *, is_loose: bool = False) -> bool:
         text: A line, or a whole result.
         is_loose: Whether words in no particular form count too.
     """
-    lowered = text.lower()
-    if is_loose and (_has(lowered, _LOOSE_CUES) or _FAILED_START.match(text)):
+    if is_loose and (_has(text.lower(), _LOOSE_CUES) or _FAILED_START.match(text)):
         return True
-    if not _has(lowered, _LINE_CUES):
-        return False
-    return any(
-        _has(line.lower(), _LINE_CUES) and _FAILURE_LINE.search(line, 0, _LINE_CHARACTERS)
-        for line in text.splitlines()
-    )
+    return next(lines_of_failure(text), None) is not None
+
+
+def lines_of_failure(text: str) -> Iterator[str]:
+    """The lines of a text on which a program says that something went wrong, in order."""
+    for start in _lines_with(text, _LINE_CUES):
+        line = text[start : _line_end(text, start)]
+        if _FAILURE_LINE.search(line, 0, _LINE_CHARACTERS):
+            yield line
+
+
+def _lines_with(text: str, cues: Iterable[str]) -> list[int]:
+    """Where the lines begin that hold one of some words; each word is looked for through all."""
+    lowered = text.lower()
+    if len(lowered) != len(text):  # a letter that is two in lower case: places would be off
+        lowered = text
+    starts: set[int] = set()
+    for cue in cues:
+        place = lowered.find(cue)
+        while place >= 0:
+            starts.add(text.rfind("\n", 0, place) + 1)
+            place = lowered.find(cue, _line_end(text, place))
+    return sorted(starts)
+
+
+def _line_end(text: str, place: int) -> int:
+    end = text.find("\n", place)
+    return len(text) if end < 0 else end
 
 
 # ------------------------------------------------------------------ results that hold no content
