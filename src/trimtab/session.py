@@ -617,7 +617,7 @@ def _scale(tracker: ContextTracker, surface: SurfaceDigest, view: View) -> Scale
 def _is_of(billed_tokens: int, counted_tokens: int) -> bool:
     """Whether what was billed can be of what was counted."""
     least, most = sorted((billed_tokens, counted_tokens))
-    return 0 < least and most <= least * _MOST_OFF
+    return least > 0 and most <= least * _MOST_OFF
 
 
 def _surface(turn: Turn, measure: Measure, state: State | None) -> SurfaceDigest:

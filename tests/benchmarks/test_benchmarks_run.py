@@ -14,6 +14,7 @@ from rich.console import Console
 
 from benchmarks import (
     checking,
+    compaction,
     conversations,
     counting,
     importing,
@@ -59,6 +60,7 @@ TINY: dict[str, Callable[[], Answer]] = {
     "hashing": lambda: turns.hashed(size_bytes=5_000, runs=1),
     "turns": lambda: turns.answer(sizes_bytes=(20_000,), runs=1),
     "loops": lambda: loops.answer(steps=4, messages=30),
+    "compaction": lambda: compaction.answer(messages=30),
     "memo": lambda: memo.answer(sizes_bytes=(5_000,), runs=1),
     "window": lambda: window.answer(steps=4, messages=30),
     "recording": lambda: window.recording(sizes=(10, 20), runs=2),
