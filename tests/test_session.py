@@ -16,6 +16,7 @@ from trimtab import (
     MalformedBodyError,
     PassedOn,
     Policy,
+    ReserveCut,
     Rewrite,
     Session,
     State,
@@ -497,6 +498,26 @@ def test_many_parallel_results_take_no_longer_than_their_number() -> None:
         looks.append(sum(entry.callcount for entry in profile.getstats()))
 
     assert looks[1] < 6 * looks[0]
+
+
+# ------------------------------------------------------ room for the answer
+
+
+def test_an_answer_as_large_as_the_window_leaves_half_of_it_and_says_so_once() -> None:
+    """On the first turn; where half of the window is enough nothing is told."""
+    session = Session(Policy(), CharTokenCounter())
+
+    def sent(answer_tokens: int, state: State | None = None) -> Rewrite:
+        messages = [{"role": "user", "content": "go"}]
+        body = {"model": "claude-opus-4-5", "max_tokens": answer_tokens, "messages": messages}
+        return session.rewrite(session.read(Call(json.dumps(body).encode())), state)
+
+    first = sent(200_000)
+
+    assert first.events == (ReserveCut(200_000, 100_000),)
+    assert first.outcome.limit_tokens == 100_000
+    assert sent(200_000, session.forwarded(first.ticket)).events == ()
+    assert sent(64_000).events == ()
 
 
 # ------------------------------------------------------------ what was billed

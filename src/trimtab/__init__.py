@@ -37,6 +37,7 @@ from trimtab.events import (
     LimitLearned,
     PassedOn,
     PrefixBroken,
+    ReserveCut,
     StateUnreadable,
     TriggerUnreachable,
 )
@@ -119,6 +120,7 @@ __all__ = [
     "RefusalKind",
     "Replace",
     "RequestError",
+    "ReserveCut",
     "Rewrite",
     "Session",
     "State",

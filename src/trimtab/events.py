@@ -17,6 +17,7 @@ __all__ = [
     "LimitLearned",
     "PassedOn",
     "PrefixBroken",
+    "ReserveCut",
     "StateUnreadable",
     "TriggerUnreachable",
 ]
@@ -139,6 +140,22 @@ class EditsQuarantined:
 
 
 @dataclass(frozen=True, slots=True)
+class ReserveCut:
+    """What was to be kept free for the answer leaves no room for input, so half of the window is.
+
+    Told on the first turn of a conversation. The provider may refuse the
+    request for its output: ask for less there.
+
+    Attributes:
+        asked_tokens: What the policy or the request asks to keep free.
+        kept_tokens: What is kept free.
+    """
+
+    asked_tokens: int
+    kept_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class StateUnreadable:
     """What was stored of a conversation cannot be read, so it starts anew.
 
@@ -156,6 +173,7 @@ Event: TypeAlias = (
     | LimitLearned
     | PassedOn
     | PrefixBroken
+    | ReserveCut
     | StateUnreadable
     | TriggerUnreachable
 )

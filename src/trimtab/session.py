@@ -35,6 +35,7 @@ from trimtab.events import (
     LimitLearned,
     PassedOn,
     PrefixBroken,
+    ReserveCut,
     TriggerUnreachable,
 )
 from trimtab.ladder import climb, clip_alone
@@ -251,7 +252,7 @@ class Session:
         policy = policy or self.policy
         request = turn.request
         model = request.model or turn.call.model
-        window = None if policy.limit_tokens is not None else self._window_tokens(model, request)
+        room = None if policy.limit_tokens is not None else self._room(model, request)
         measure = self._measure(model)
         surface = _surface(turn, measure, state)
         is_weighed = state is None or state.surface.model == surface.model
@@ -259,7 +260,8 @@ class Session:
         view = go_on(turn, known, measure, repair=policy.repair)
         if state is not None and learned_tokens is None and state.surface.model == surface.model:
             learned_tokens = state.limit_tokens
-        given = [size for size in (window, learned_tokens) if size is not None]
+        given = [] if room is None else [room.limit_tokens]
+        given += [] if learned_tokens is None else [learned_tokens]
         tracker = _tracker(state, surface, known, view)
         scale = _scale(tracker, surface, view)
         growth = None if state is None else state.growth_tokens
@@ -278,9 +280,11 @@ class Session:
             limits=scale.limits(billed),
             learned_tokens=learned_tokens,
             refused=() if state is None else state.refused,
+            cut=None if room is None else room.cut,
         )
 
-    def _window_tokens(self, model: str, request: Request) -> int:
+    def _room(self, model: str, request: Request) -> _Room:
+        """What the model's window has room for."""
         window = window_of(model)
         if window is None:
             named = f"of {model!r} " if model else ""
@@ -291,7 +295,10 @@ class Session:
                 "or install trimtab[prices], which knows many models",
             )
         asked = self.policy.answer_tokens
-        return window.limit_tokens(request.answer_tokens if asked is None else asked)
+        asked = request.answer_tokens if asked is None else asked
+        kept = window.reserve_tokens(asked)
+        cut = ReserveCut(asked, kept) if asked is not None and kept < asked else None
+        return _Room(window.limit_tokens(asked), cut)
 
     def _draft(self, position: Position) -> Draft:
         """Extend what was sent; compact where it would be too large."""
@@ -418,6 +425,14 @@ class Session:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """What a window has room for, and whether the wish for an answer had to be cut."""
+
+    limit_tokens: int
+    cut: ReserveCut | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
     """Where a request stands before anything is decided.
@@ -435,6 +450,7 @@ class Position:
         limits: How large it may be as it is counted.
         learned_tokens: A limit that the provider taught; None for none.
         refused: Digests of plans that the provider refused.
+        cut: Told where the room for the answer had to be cut.
     """
 
     turn: Turn
@@ -449,6 +465,7 @@ class Position:
     limits: Limits
     learned_tokens: int | None
     refused: tuple[bytes, ...]
+    cut: ReserveCut | None
 
     @property
     def tokens(self) -> int:
@@ -729,6 +746,8 @@ def _headers(call: Call, plan: Plan) -> dict[str, str]:
 
 def _events(position: Position, draft: Draft, outcome: Outcome) -> tuple[Event, ...]:
     events: list[Event] = [PrefixBroken(cause) for cause in _causes(position, draft)]
+    if position.cut is not None and position.known.state is None:
+        events.append(position.cut)
     added = position.view.added
     if added and draft.plan and (draft.is_compacted or added.edits[0] in draft.plan.edits):
         events.append(HistoryRepaired(len(added.edits)))

@@ -26,6 +26,7 @@ from trimtab import (
     Policy,
     PolicyError,
     PrefixBroken,
+    ReserveCut,
     Session,
     SyncEngine,
     ToolCall,
@@ -58,13 +59,11 @@ KINDS = {1, 2, 3, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15}
 AREAS = {"window", "compaction", "adapter", "counter", "tracker"}
 WIRES = {"openai-chat", "anthropic", "openai-responses", "gemini", "any"}
 LATER = {
-    "20-output-reserve-eats-window.json": "a reserve that is clamped is not told yet",
     "30-changed-requirement-lost.json": "in test_memory_cases.py, for lists and for each format",
 }
 
 
 HALVES = {
-    "20-output-reserve-eats-window.json",
     "13-noop-reserialise-breaks-signature.json",
     "57-noop-reserialise-cache.json",
     "61-cache-ttl-downgraded.json",
@@ -1004,6 +1003,14 @@ def test_a_wish_for_output_as_large_as_the_window_leaves_room_for_input() -> Non
     given = case_input("20-output-reserve-eats-window.json")
     window, output = given["setup"]["window"], given["setup"]["max_output"]
     assert Window(window).limit_tokens(output) == window // 2
+    wish = body_of(given["messages"], "openai-chat", max_tokens=10**6)
+    by_window = Session(Policy(), CharTokenCounter())
+    told = by_window.rewrite(by_window.read(Call(wish)))
+    assert told.outcome.limit_tokens > 0
+    assert told.body is wish
+    [cut] = told.events
+    assert isinstance(cut, ReserveCut)
+    assert told.outcome.limit_tokens <= cut.kept_tokens < cut.asked_tokens == 10**6
 
     body = body_of(given["messages"], "openai-chat", max_tokens=output)
     session = Session(Policy(limit_tokens=window // 2), CharTokenCounter())

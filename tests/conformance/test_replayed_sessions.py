@@ -140,7 +140,11 @@ class Run:
             turn, session = rewrite.ticket.turn, self.engine.session
             call = Call(rewrite.body, model=turn.call.model)
             again = session.read(call, turn.request.format.name)
-            assert rewrite.outcome.tokens_after == session.weigh(again).total_tokens
+            counted = session.weigh(again).total_tokens
+            becomes = rewrite.ticket.becomes
+            assert becomes.surface.tokens + becomes.view_tokens == counted
+            if rewrite.quality != "calibrated":  # else it is told as it will be billed
+                assert rewrite.outcome.tokens_after == counted
 
     def assert_extends(self, rewrite: Rewrite) -> None:
         """What was sent for the part that is known goes out again, or it is told why not."""

@@ -39,10 +39,18 @@ class Window:
             answer_tokens: Kept free for the answer; None where nobody said. At
                 most half of the window is, so that there is always room for input.
         """
-        if answer_tokens is None:
-            answer_tokens = min(_MOST_ANSWER_TOKENS, self.tokens // _ANSWER_SHARE)
-        room = self.tokens - min(answer_tokens, self.tokens // 2)
+        room = self.tokens - self.reserve_tokens(answer_tokens)
         return min(room, self.price_step_tokens or room)
+
+    def reserve_tokens(self, answer_tokens: int | None) -> int:
+        """What is kept free for an answer; at most half of the window.
+
+        Args:
+            answer_tokens: What is asked for; None where nobody said.
+        """
+        if answer_tokens is None:
+            return min(_MOST_ANSWER_TOKENS, self.tokens // _ANSWER_SHARE)
+        return min(answer_tokens, self.tokens // 2)
 
 
 @cache
