@@ -269,6 +269,22 @@ def test_the_answer_to_what_was_sent_last_is_known_by_its_place() -> None:
     assert view_of(now).answer is None
 
 
+def test_a_fork_before_a_late_result_is_mended_anew() -> None:
+    """What made the known part sound came behind the fork: without it, the part is broken again."""
+    late = turn_of(user("go"), calls("c1"), user("well?"), result("c1"), says("so"), user("on"))
+    fork = turn_of(user("go"), calls("c1"), user("well?"), says("then not"), user("another way"))
+    known = recall(fork, taken(late))
+
+    view = view_of(fork, known)
+
+    assert (known.messages, known.counted) == (3, 0)
+    sent = [slot.message for slot in apply(view.plan, fork.request.messages)]
+    roles = ["user", "assistant", "tool", "user", "assistant", "user"]
+    assert [message.role for message in sent] == roles
+    assert sent[2].text == ""
+    assert [part.text for part in sent[2].parts if isinstance(part, ToolResult)] == [NO_RESULT]
+
+
 def test_a_request_without_messages_weighs_nothing() -> None:
     """And nothing is in it."""
     assert view_of(turn_of()) == View(EMPTY_PLAN, EMPTY_PLAN, 0, 0, 0, 0, Rounds(), b"")

@@ -19,7 +19,7 @@ from trimtab.messages import Message, ToolResult
 from trimtab.plan import EMPTY_PLAN, Drop, Edit, Fold, Keep, Plan, Replace, Slot, apply, compose
 from trimtab.state import State
 from trimtab.strategies.history import slot_tokens
-from trimtab.strategies.mend_pairs import mend_pairs
+from trimtab.strategies.mend_pairs import NO_RESULT, mend_pairs
 from trimtab.tokens import Measure
 from trimtab.tracker import message_bytes
 from trimtab.turn import Turn
@@ -159,12 +159,16 @@ def go_on(turn: Turn, known: Known, measure: Measure, *, repair: bool) -> View:
     messages = [message.decoded() for message in request.messages_from(start)]
     before = shifted(tail, -start)
     sent = _without_answered(before, messages, known.messages - start)
+    if not known.counted:
+        sent = _without_strange(sent, messages)
     added = EMPTY_PLAN
     if repair and not request.manners.hands_off:
         seen = [slot.message for slot in apply(sent, messages)]
         mended = Plan(mend_pairs(seen, request.manners))
         sent, added = _told_apart(sent, compose(sent, mended, messages))
-        if not known.is_edited:  # then the prefix is broken anyway, and all of it is mended
+        # After an edit the prefix is broken anyway; after a fork what was known behind it may be
+        # what had made the rest sound. Then all of it is mended.
+        if known.counted:
             come = _answered(messages, known.messages - start)
             is_new = partial(_is_new, known=known.messages - start, come=come)
             added = Plan(tuple(filter(is_new, added)))
@@ -229,6 +233,21 @@ def _without_answered(plan: Plan, messages: Sequence[Message], known: int) -> Pl
     come = _answered(messages, known)
     edits = [edit for edit in plan if not (isinstance(edit, Fold) and _answers(edit, come))]
     return plan if len(edits) == len(plan.edits) else Plan(tuple(edits), plan.envelope)
+
+
+def _without_strange(plan: Plan, messages: Sequence[Message]) -> Plan:
+    """Take back a result that was moved in front of where it came, and never came in this history."""
+    here = _answered(messages, 0)
+    edits = [edit for edit in plan if not (isinstance(edit, Fold) and _is_strange(edit, here))]
+    return plan if len(edits) == len(plan.edits) else Plan(tuple(edits), plan.envelope)
+
+
+def _is_strange(edit: Fold, here: AbstractSet[str]) -> bool:
+    return edit.message.origin == "repair" and any(
+        part.call_id not in here and part.text != NO_RESULT
+        for part in edit.message.parts
+        if isinstance(part, ToolResult)
+    )
 
 
 def _answered(messages: Sequence[Message], start: int) -> AbstractSet[str]:

@@ -40,6 +40,7 @@ from trimtab import (
     Refusal,
     Rewrite,
     Session,
+    Usage,
     in_memory,
 )
 from trimtab.state import State
@@ -81,6 +82,7 @@ class Conversation(RuleBasedStateMachine):
         self.engine = type(self).make_engine(Policy(limit_tokens=LIMIT))
         self.branches: list[Branch] = []
         self.clock = 1000.0
+        self.share: float | None = None
         self.allowed: set[str] = set()  # causes of breaks on this turn
         self.ever: set[str] = set()  # causes from now on
 
@@ -89,9 +91,10 @@ class Conversation(RuleBasedStateMachine):
         session: Session = self.engine.engine.session
         return session
 
-    @initialize(words=WORDS)
-    def begin(self, words: str) -> None:
-        """A conversation begins."""
+    @initialize(words=WORDS, share=st.sampled_from([None, 0.7, 1.0, 1.6]))
+    def begin(self, words: str, share: float | None) -> None:
+        """A conversation begins, with a provider that bills so much of what is counted, or is silent."""
+        self.share = share
         self.branches.append(self.agent.start(words))
         self.send(self.branches[0], None)
 
@@ -267,7 +270,14 @@ class Conversation(RuleBasedStateMachine):
 
     def take(self, branch: Branch, rewrite: Rewrite) -> None:
         """The provider takes it."""
-        self.engine.forwarded(rewrite.ticket)
+        if self.share is None:
+            self.engine.forwarded(rewrite.ticket)
+        else:
+            becomes = rewrite.ticket.becomes
+            counted = becomes.surface.tokens + becomes.view_tokens
+            self.engine.observed(
+                rewrite.ticket, Usage(fresh=round(counted * self.share), output=20)
+            )
         branch.sent = forms_of(rewrite.body)
         self.allowed.clear()
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
 
-from trimtab.cli import check, compact, forecast, inspect, replay
+from trimtab.cli import check, compact, doctor, forecast, inspect, replay
 from trimtab.cli.source import STDIN
 from trimtab.cli.talk import FINE, INTERRUPTED, NOT_FINE, USAGE, UsageError, complain
 from trimtab.errors import MalformedBodyError, TrimtabError
@@ -225,6 +225,29 @@ def _replay(
     nothing could be replayed.
     """
     return replay.run(paths, budget=budget, as_json=as_json)
+
+
+@app.command(name="doctor", usage="Usage: trimtab doctor [OPTIONS] SESSION...")
+def _doctor(
+    *sessions: Annotated[
+        str,
+        Parameter(
+            name="SESSION",
+            help="A recorded session, or a folder of them: all that is in it is looked at, in "
+            "the order of names, hidden files aside.",
+        ),
+    ],
+    as_json: AsJson = False,
+) -> int:
+    """Show where recorded sessions lost the provider's cache, why, what it cost and what to do.
+
+    Each request is held against the one that it goes on from: what of it was
+    sent again as it was, and the first place that differs. Nothing is sent and
+    nothing is written. docs/doctor.md explains each cause.
+
+    Exit code 1: breaks that matter were found, or nothing could be read.
+    """
+    return doctor.run(sessions, as_json=as_json)
 
 
 def run(arguments: Sequence[str]) -> int:

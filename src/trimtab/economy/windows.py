@@ -1,4 +1,4 @@
-"""How much a model takes, by its id. The one place that asks ``genai-prices``."""
+"""How much a model takes, by its id. Here and in ``prices`` alone ``genai-prices`` is asked."""
 
 from __future__ import annotations
 
