@@ -15,6 +15,7 @@ import pytest
 from trimtab import (
     CharTokenCounter,
     Message,
+    Policy,
     PolicyError,
     RequestError,
     Text,
@@ -340,6 +341,17 @@ def test_a_ratio_out_of_range_takes_the_documented_value(ratio: float, target: i
         ({"tool_output_max_lines": 0}, "tool_output_max_lines"),
         ({"tool_lines": {"read": -1}}, "tool_lines"),
         ({"tools": {"read": "eat"}}, "tools"),
+        ({"max_context_tokens": math.nan}, "max_context_tokens"),
+        ({"max_context_tokens": "10"}, "max_context_tokens"),
+        ({"system_prompt_tokens": None}, "system_prompt_tokens"),
+        ({"keep_first": 1.5}, "keep_first"),
+        ({"target_ratio": "0.4"}, "target_ratio"),
+        ({"tool_lines": None}, "tool_lines"),
+        ({"tools": None}, "tools"),
+        ({"protect": 3}, "protect"),
+        ({"is_error": 1}, "is_error"),
+        ({"counter": "gpt-5.2"}, "counter is 'gpt-5.2'"),
+        ({"counter": [1]}, "counter"),
     ],
 )
 def test_a_setting_that_cannot_hold_is_named(settings: dict[str, Any], named: str) -> None:
@@ -348,10 +360,33 @@ def test_a_setting_that_cannot_hold_is_named(settings: dict[str, Any], named: st
         CompactionConfig(**settings)
 
 
-def test_charges_below_zero_are_refused() -> None:
-    """What was charged is a count."""
+@pytest.mark.parametrize("used", [-1, 1.5, math.nan, True, "7"])
+def test_charges_that_are_no_counts_are_refused(used: Any) -> None:
+    """What was charged is a whole number."""
     with pytest.raises(PolicyError, match="used"):
-        DefaultCompaction().compact([], config(10), used=-1)
+        DefaultCompaction().compact([], config(10), used=used)
+
+
+@pytest.mark.parametrize("messages", [None, (), iter(()), "hi", {}])
+def test_what_is_no_list_is_refused(messages: Any) -> None:
+    """An iterator would be used up, and the conversation with it."""
+    with pytest.raises(RequestError, match="not a list"):
+        compact_messages(messages, config(10))
+
+
+@pytest.mark.parametrize("settings", [{}, Policy()])
+def test_a_config_of_another_kind_is_refused(settings: Any) -> None:
+    """A policy is for sessions."""
+    with pytest.raises(PolicyError, match="it must be a CompactionConfig"):
+        compact_messages([], settings)
+
+
+def test_arguments_that_are_an_object_are_told() -> None:
+    """A call's arguments are JSON text, so that they keep their digits."""
+    call: Any = ToolCall("a", "read", {"path": "x"})  # type: ignore[arg-type]  # the mistake
+
+    with pytest.raises(TokenCountError, match="JSON text"):
+        compact_messages([Message.user("a"), Message.assistant(call)], config(1))
 
 
 def test_what_is_no_message_is_named_by_its_place() -> None:
@@ -419,17 +454,39 @@ def test_a_system_message_in_the_list_needs_no_reserve(role: Role) -> None:
     assert len(compact_messages(messages, settings)) < len(messages)
 
 
-def test_what_the_provider_charged_shrinks_the_budget() -> None:
-    """Where it charges twice what was counted, half as much may stay."""
+def test_what_the_provider_charged_decides() -> None:
+    """What it charges on top of the count is not for messages; the reserve is in it."""
     messages = talk("pairs", 10)
     total = weight(messages, config(1))
     strategy = DefaultCompaction()
+    settings = CompactionConfig(
+        max_context_tokens=total + 500, system_prompt_tokens=500, counter=CharTokenCounter()
+    )
 
-    assert strategy.compact(messages, config(total), used=total) is messages
-    assert strategy.compact(messages, config(total), used=total // 2) is messages
-    kept = strategy.compact(messages, config(total), used=total * 2)
+    assert strategy.compact(messages, settings, used=total + 500) is messages
+    assert strategy.compact(messages, settings, used=total // 2) is messages
+    kept = strategy.compact(messages, settings, used=total + 501)
 
-    assert weight(kept, config(1)) <= total // 2 * 0.4
+    assert strategy.last is not None
+    assert strategy.last.outcome.limit_tokens == total - 1
+    assert weight(kept, settings) <= (total - 1) * 0.4
+
+
+def test_rules_are_not_lost_to_a_later_compaction() -> None:
+    """The marker stands for all that went before, so the ledger may be as large as that allows."""
+    rules = [
+        f"Never touch the folder {name}."
+        for name in ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
+    ]
+    settings = config(6_000, keep_recent=10)
+    messages: list[Message] = [Message.user("Let us begin.")]
+    for number in range(300):
+        said = rules[number // 3] if number % 3 == 0 and number < 24 else f"go on with {number}"
+        step = tool_turn(number, lines=20)[1:]
+        messages = compact_messages([*messages, Message.user(said), *step], settings)
+
+    told = " ".join(message.text for message in messages)
+    assert [rule for rule in rules if rule not in told] == []
 
 
 def test_the_window_of_a_known_model_is_the_default() -> None:

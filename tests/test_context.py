@@ -528,3 +528,10 @@ def told(view: View | None) -> Any:
     if view is None:
         return None
     return (view.messages, view.outcome, view.plan, view.events, view.ticket.becomes)
+
+
+@pytest.mark.parametrize("messages", ["hi", b"hi", {}, None, iter(())])
+def test_what_is_no_list_of_messages_is_refused(messages: Any) -> None:
+    """A string is a sequence too, of letters."""
+    with pytest.raises(RequestError, match="not a list of the SDK's messages"):
+        Context("gpt-5.2", Policy(limit_tokens=100)).fit(messages)

@@ -47,9 +47,9 @@ def test_without_any_limit_it_says_so() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"answer_tokens": -1}, "answer_tokens is -1; it must be 0 or more"),
-        ({"limit_tokens": 0}, "limit_tokens is 0; it must be at least 1"),
-        ({"limit_tokens": -5}, "limit_tokens is -5; it must be at least 1"),
+        ({"answer_tokens": -1}, "answer_tokens is -1; it must be a whole number of 0 or more"),
+        ({"limit_tokens": 0}, "limit_tokens is 0; it must be a whole number of 1 or more"),
+        ({"limit_tokens": -5}, "limit_tokens is -5; it must be a whole number of 1 or more"),
         (
             {"limit_tokens": 10, "trigger_tokens": 11},
             "trigger_tokens is 11; it must lie between 1 and the limit of 10",
@@ -60,17 +60,23 @@ def test_without_any_limit_it_says_so() -> None:
         ),
         (
             {"limit_tokens": 10, "target_tokens": 0},
-            "target_tokens is 0; it must lie between 1 and the trigger of 10",
+            "target_tokens is 0; it must be a whole number of 1 or more",
         ),
-        ({"limit_tokens": 10, "keep_first": -1}, "keep_first is -1; it must be 0 or more"),
-        ({"limit_tokens": 10, "keep_recent": -1}, "keep_recent is -1; it must be 0 or more"),
+        (
+            {"limit_tokens": 10, "keep_first": -1},
+            "keep_first is -1; it must be a whole number of 0 or more",
+        ),
+        (
+            {"limit_tokens": 10, "keep_recent": -1},
+            "keep_recent is -1; it must be a whole number of 0 or more",
+        ),
         (
             {"limit_tokens": 10, "tool_output_max_lines": 0},
-            "tool_output_max_lines is 0; it must be 1 or more",
+            "tool_output_max_lines is 0; it must be a whole number of 1 or more",
         ),
         (
             {"limit_tokens": 10, "tool_lines": {"read": -1}},
-            "tool_lines['read'] is -1; it must be 0 (exempt) or more",
+            "tool_lines['read'] is -1; it must be a whole number of 0 or more",
         ),
     ],
 )

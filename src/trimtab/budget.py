@@ -45,26 +45,39 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How counts compare with what the provider bills for the same request.
+    """How counts compare with what the provider bills.
+
+    A straight line: what a bill has on top of a count (a system prompt that a
+    log lacks, what every request costs) stays what it is; the rest grows at a rate.
 
     Attributes:
-        counted_tokens: What was counted, 1 or more.
-        billed_tokens: What the provider bills for it, 1 or more.
+        counted_tokens: What one request was counted at.
+        billed_tokens: What the provider bills for it.
+        counted_step: So much more that is counted, 1 or more,
+        billed_step: is so much more on the bill, 1 or more.
     """
 
-    counted_tokens: int = 1
-    billed_tokens: int = 1
+    counted_tokens: int = 0
+    billed_tokens: int = 0
+    counted_step: int = 1
+    billed_step: int = 1
 
     def billed(self, counted_tokens: int) -> int:
-        """What the provider bills for something that was counted; rounded up."""
-        return -(-counted_tokens * self.billed_tokens // self.counted_tokens)
+        """What the provider bills for something that was counted; rounded up, 0 or more."""
+        more = (counted_tokens - self.counted_tokens) * self.billed_step
+        return max(0, self.billed_tokens - -more // self.counted_step)
 
     def counted(self, billed_tokens: int) -> int:
         """What may be counted for so much on the bill; rounded down, so that it is not passed."""
-        return billed_tokens * self.counted_tokens // self.billed_tokens
+        more = (billed_tokens - self.billed_tokens) * self.counted_step
+        return self.counted_tokens + more // self.billed_step
+
+    def grown(self, counted_tokens: int) -> int:
+        """What something that is added is billed at; rounded up."""
+        return -(-counted_tokens * self.billed_step // self.counted_step)
 
     def limits(self, billed: Limits) -> Limits:
-        """Limits on the bill, as limits on what is counted."""
+        """Limits on the bill, as limits on what is counted; at least 1 token each."""
         sizes = (billed.limit_tokens, billed.trigger_tokens, billed.target_tokens)
         return Limits(*(max(1, self.counted(size)) for size in sizes))
 

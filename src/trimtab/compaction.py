@@ -24,7 +24,7 @@ from trimtab.errors import PolicyError, RequestError
 from trimtab.ladder import Climb, climb
 from trimtab.messages import Message, ToolResult
 from trimtab.plan import EMPTY_PLAN, Outcome, Plan, apply, compose
-from trimtab.policy import Policy, ToolKind
+from trimtab.policy import Policy, ToolKind, require_whole
 from trimtab.strategies.history import History
 from trimtab.tokens import Measure, TokenCounter, counter_for
 from trimtab.tokens.cache import CachedCounter
@@ -108,16 +108,14 @@ class CompactionConfig:
     upper: Measure | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.max_context_tokens is not None and self.max_context_tokens < 1:
-            raise PolicyError("max_context_tokens", self.max_context_tokens, "it must be 1 or more")
-        if self.system_prompt_tokens < 0:
-            raise PolicyError(
-                "system_prompt_tokens", self.system_prompt_tokens, "it must be 0 or more"
-            )
-        if self.headroom_turns is not None and self.headroom_turns < 1:
-            raise PolicyError(
-                "headroom_turns", self.headroom_turns, "it must be 1 or more, or None for none"
-            )
+        if self.max_context_tokens is not None:
+            require_whole("max_context_tokens", self.max_context_tokens, 1)
+        require_whole("system_prompt_tokens", self.system_prompt_tokens, 0)
+        if self.headroom_turns is not None:
+            require_whole("headroom_turns", self.headroom_turns, 1)
+        for setting in ("target_ratio", "least_ratio"):
+            if not isinstance(getattr(self, setting), (int, float)):
+                raise PolicyError(setting, getattr(self, setting), "it must be a number")
         if not 0 < self.least_ratio <= 1:
             raise PolicyError("least_ratio", self.least_ratio, "it must lie above 0 and at most 1")
         if self.budget_tokens < 1:
@@ -242,7 +240,7 @@ def compact_messages(
         RequestError: If something in the list is no message.
         TokenCountError: If the counter fails.
     """
-    config = config or CompactionConfig()
+    config = _checked_config(config)
     if _surely_fits(messages, config):
         return messages
     return _compact(messages, config).messages
@@ -270,18 +268,20 @@ class DefaultCompaction:
         Args:
             messages: What was returned the last time, with what came since.
             config: How much room there is; None for the defaults.
-            used: What the provider charged for the input of a request with just
-                these messages, 0 or more; None where that is not known. Where it
-                is more than was counted, the budget shrinks by as much.
+            used: What the provider charged for the input of a request with these
+                messages, system prompt and tools included, 0 or more; None where
+                that is not known. Then it decides: the list is compacted where the
+                charge passes ``config.context_tokens``, and nothing is kept free for a
+                system prompt, which is in it.
 
         Raises:
             PolicyError: If ``used`` is below 0.
             RequestError: If something in the list is no message.
             TokenCountError: If the counter fails.
         """
-        if used is not None and used < 0:
-            raise PolicyError("used", used, "it must be 0 or more")
-        config = config or CompactionConfig()
+        if used is not None and (type(used) is not int or used < 0):
+            raise PolicyError("used", used, "it must be a whole number of 0 or more")
+        config = _checked_config(config)
         self._learn(messages, config)
         growth = sum(self._steps) / len(self._steps) if self._steps else None
         self.last = _compact(messages, config, growth, used)
@@ -307,8 +307,8 @@ def _compact(
 ) -> Compacted:
     total = _weigh(messages, config.measure)
     budget = _budget(messages, config)
-    if used is not None and used > total > 0:
-        budget = max(1, budget * total // used)  # counts are too low: so must the budget be
+    if used is not None:  # what the charge has on top of the count is not for messages
+        budget = max(1, config.context_tokens - (used - total))
     if total <= budget:
         return Compacted(messages, Outcome("untouched", budget, total, total))
     limits = config.limits(budget, growth_tokens)
@@ -351,7 +351,7 @@ def _surely_fits(messages: list[Message], config: CompactionConfig) -> bool:
     counted yet; most turns are.
     """
     upper, measure = config.upper, config.measure
-    if upper is None:
+    if upper is None or not isinstance(messages, list):
         return False
     most = 0
     for message in messages:
@@ -367,7 +367,18 @@ def _weigh(messages: list[Message], measure: Measure) -> int:
     return sum(map(measure.message, _checked(messages)))
 
 
+def _checked_config(config: CompactionConfig | None) -> CompactionConfig:
+    if config is None:
+        return CompactionConfig()
+    if not isinstance(config, CompactionConfig):
+        raise PolicyError("config", type(config), "it must be a CompactionConfig")
+    return config
+
+
 def _checked(messages: list[Message]) -> list[Message]:
+    if not isinstance(messages, list):
+        kind = type(messages).__name__
+        raise RequestError(f"the messages are a {kind}, not a list of trimtab.Message")
     for place, message in enumerate(messages):
         if not isinstance(message, Message):
             kind = type(message).__name__

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from trimtab.chain import digest
 from trimtab.engine import Engine
+from trimtab.errors import RequestError
 from trimtab.events import Event
 from trimtab.plan import Outcome, Plan
 from trimtab.policy import Policy
@@ -237,6 +238,9 @@ class _Desk:
         parameters: dict[str, Any],
     ) -> _Given:
         """Write objects as a body, each as it was first sent, and read it."""
+        if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Sequence):
+            kind = type(messages).__name__
+            raise RequestError(f"the messages are a {kind}, not a list of the SDK's messages")
         fields = {"model": dump(self._model)}
         for name, value in parameters.items():
             fields[name] = encode_object(value, f"`{name}`")

@@ -81,25 +81,52 @@ def climb(history: History, limits: Limits) -> Climb:
     total = history.total_tokens
     if history.constraints.hands_off:
         return Climb(EMPTY_PLAN, total, total, history.constraints.hands_off)
-    best = Climb(EMPTY_PLAN, total, total)
     if history.policy.strategy == "none":
-        return replace(best, forbidden="the policy changes nothing")
+        return Climb(EMPTY_PLAN, total, total, "the policy changes nothing")
+    best, done = _by_tiers(history, limits)
+    if done:
+        return best
+    if best.tokens > limits.limit_tokens:
+        best, done = _by_last_resorts(history, limits, best)
+        if done:
+            return best
+    return _noted(replace(best, forbidden=_left_undone(history)), history, limits)[0]
+
+
+def _by_tiers(history: History, limits: Limits) -> tuple[Climb, bool]:
+    """The first plan that meets the target with all of its ledger, else with a part of it.
+
+    Returns:
+        It and True; the smallest and False where none meets the target.
+    """
+    best = Climb(EMPTY_PLAN, history.total_tokens, history.total_tokens)
+    cut_short: Climb | None = None
     for plan in _tiers(history, limits):
         best = _better(best, plan, history)
         if best.tokens <= limits.target_tokens:
-            return _noted(best, history, limits)
-    if best.tokens > limits.limit_tokens:
-        for plan in _last_resorts(history, limits):
-            best = _better(best, plan, history)
-            if best.tokens <= limits.limit_tokens:
-                return _noted(best, history, limits)
-        bare = best
-        for plan in _without_fillers(history, limits):
-            bare = _better(bare, plan, history)
-            if bare.tokens <= limits.limit_tokens:
-                return bare
-        best = replace(best, smallest_tokens=bare.tokens)
-    return _noted(replace(best, forbidden=_left_undone(history)), history, limits)
+            noted, is_cut = _noted(best, history, limits)
+            if not is_cut:
+                return noted, True
+            cut_short = cut_short or noted
+    return (best, False) if cut_short is None else (cut_short, True)
+
+
+def _by_last_resorts(history: History, limits: Limits, best: Climb) -> tuple[Climb, bool]:
+    """The first plan that keeps within the limit; fillers go where nothing else helps.
+
+    Returns:
+        It and True; the smallest with fillers and False where none does.
+    """
+    for plan in _last_resorts(history, limits):
+        best = _better(best, plan, history)
+        if best.tokens <= limits.limit_tokens:
+            return _noted(best, history, limits)[0], True
+    bare = best
+    for plan in _without_fillers(history, limits):
+        bare = _better(bare, plan, history)
+        if bare.tokens <= limits.limit_tokens:
+            return bare, True
+    return replace(best, smallest_tokens=bare.tokens), False
 
 
 def _better(best: Climb, plan: Plan, history: History) -> Climb:
@@ -107,12 +134,12 @@ def _better(best: Climb, plan: Plan, history: History) -> Climb:
     return Climb(plan, tokens, tokens) if tokens < best.tokens else best
 
 
-def _noted(best: Climb, history: History, limits: Limits) -> Climb:
-    """The same with a ledger in its marker, as far as there is room."""
+def _noted(best: Climb, history: History, limits: Limits) -> tuple[Climb, bool]:
+    """The same with a ledger in its marker, and whether that had to be cut for want of room."""
     if history.policy.strategy != "deterministic":
-        return best
-    plan, tokens = with_ledger(history, best.plan, best.tokens, limits)
-    return replace(best, plan=plan, tokens=tokens)
+        return best, False
+    noted = with_ledger(history, best.plan, best.tokens, limits)
+    return replace(best, plan=noted.plan, tokens=noted.tokens), noted.is_cut
 
 
 def _tiers(history: History, limits: Limits) -> Iterator[Plan]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from trimtab.boundaries import MARKER, split_marker
 from trimtab.budget import Limits
@@ -13,7 +13,7 @@ from trimtab.plan import Drop, Edit, Fold, Plan, Ref, Replace, apply
 from trimtab.policy import Policy
 from trimtab.strategies.history import History
 
-__all__ = ["ledger_tokens", "with_ledger"]
+__all__ = ["Noted", "ledger_tokens", "with_ledger"]
 
 _MOST_TOKENS = 1_500
 """A ledger is read at every turn; beyond this it costs more than what it saves."""
@@ -33,7 +33,22 @@ def ledger_tokens(policy: Policy, target_tokens: int) -> int:
     return min(_MOST_TOKENS, target_tokens // _SHARE) if policy.ledger else 0
 
 
-def with_ledger(history: History, plan: Plan, tokens: int, limits: Limits) -> tuple[Plan, int]:
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """A plan with a ledger in its marker.
+
+    Attributes:
+        plan: The plan; as it was where it has no marker, or nothing is to be said.
+        tokens: What the whole request weighs under it.
+        is_cut: Whether the ledger had to leave something out that its share had room for.
+    """
+
+    plan: Plan
+    tokens: int
+    is_cut: bool = False
+
+
+def with_ledger(history: History, plan: Plan, tokens: int, limits: Limits) -> Noted:
     """Write a ledger into a plan's marker.
 
     Args:
@@ -41,35 +56,43 @@ def with_ledger(history: History, plan: Plan, tokens: int, limits: Limits) -> tu
         plan: What is done to it; its marker is bare.
         tokens: What the whole request weighs under the plan.
         limits: The plan stays at or under the target where it is, else at or under the limit.
-
-    Returns:
-        The plan and what the request weighs under it; both as they were where
-        the plan has no marker, or where there is no room or nothing to say.
     """
     place = _marker_place(plan)
+    if place is None or not history.policy.ledger:
+        return Noted(plan, tokens)
     most = limits.target_tokens if tokens <= limits.target_tokens else limits.limit_tokens
-    span_tokens = history.total_tokens - tokens
-    room = min(
-        ledger_tokens(history.policy, limits.target_tokens), span_tokens // _SHARE, most - tokens
-    )
-    if place is None or room < _LEAST_TOKENS:
-        return plan, tokens
     span, first = _span(history, plan)
+    share = min(
+        ledger_tokens(history.policy, limits.target_tokens),
+        _earlier_tokens(history, span) + (history.total_tokens - tokens) // _SHARE,
+    )
+    if share < _LEAST_TOKENS:
+        return Noted(plan, tokens)
     kept, older = _kept(history, plan, place, first)
+    count = history.measure.text
     ledger = gather(span, kept, history.policy, older=older)
+    text = render(ledger, share, count)
+    room = min(share, most - tokens)
+    is_cut = count(text) > room
     for _ in range(_TRIES):
-        text = render(ledger, room, history.measure.text)
-        if not text:
+        if not text or room < _LEAST_TOKENS:
             break
-        noted = Plan(
-            (*plan.edits[:place], _noted(plan.edits[place], text), *plan.edits[place + 1 :]),
-            plan.envelope,
-        )
+        if count(text) > room:
+            text = render(ledger, room, count)
+        told = _noted(plan.edits[place], text)
+        noted = Plan((*plan.edits[:place], told, *plan.edits[place + 1 :]), plan.envelope)
         weight = history.tokens_under(noted)
         if weight <= most:
-            return noted, weight
-        room -= max(1, weight - most)
-    return plan, tokens
+            return Noted(noted, weight, is_cut)
+        room = min(room, count(text)) - max(1, weight - most)
+    return Noted(plan, tokens, is_cut)
+
+
+def _earlier_tokens(history: History, span: Sequence[Message]) -> int:
+    """What earlier ledgers weigh: the marker stands for what they stood for too."""
+    markers = (message.text for message in span if message.origin == "marker")
+    listed = (text.removeprefix(MARKER) for text in markers if text.startswith(MARKER))
+    return sum(map(history.measure.text, listed))
 
 
 def _marker_place(plan: Plan) -> int | None:

@@ -10,7 +10,7 @@ from trimtab.budget import Limits
 from trimtab.errors import PolicyError
 from trimtab.messages import Message, ToolResult
 
-__all__ = ["Policy", "StrategyName", "ToolKind"]
+__all__ = ["Policy", "StrategyName", "ToolKind", "require_whole"]
 
 StrategyName: TypeAlias = Literal["none", "sliding", "sticky", "mask", "deterministic"]
 """How a request is made smaller.
@@ -98,22 +98,26 @@ class Policy:
     repair: bool = True
 
     def __post_init__(self) -> None:
-        for setting in ("keep_first", "keep_recent"):
-            if getattr(self, setting) < 0:
-                raise PolicyError(setting, getattr(self, setting), "it must be 0 or more")
-        if self.tool_output_max_lines < 1:
-            raise PolicyError(
-                "tool_output_max_lines", self.tool_output_max_lines, "it must be 1 or more"
-            )
-        for tool, lines in self.tool_lines.items():
-            if lines < 0:
-                raise PolicyError(f"tool_lines[{tool!r}]", lines, "it must be 0 (exempt) or more")
+        for setting, least in _WHOLE:
+            require_whole(setting, getattr(self, setting), least)
+        for setting, least in _WHOLE_OR_NONE:
+            if getattr(self, setting) is not None:
+                require_whole(setting, getattr(self, setting), least)
+        for setting in ("protect", "is_error"):
+            if not (getattr(self, setting) is None or callable(getattr(self, setting))):
+                raise PolicyError(setting, getattr(self, setting), "it must be a function, or None")
         _check_word("strategy", self.strategy, get_args(StrategyName))
+        self._check_tools()
+        self._check_order()
+
+    def _check_tools(self) -> None:
+        for setting in ("tool_lines", "tools"):
+            if not isinstance(getattr(self, setting), Mapping):
+                raise PolicyError(setting, getattr(self, setting), "it must map names of tools")
+        for tool, lines in self.tool_lines.items():
+            require_whole(f"tool_lines[{tool!r}]", lines, 0)
         for tool, kind in self.tools.items():
             _check_word(f"tools[{tool!r}]", kind, get_args(ToolKind))
-        if self.answer_tokens is not None and self.answer_tokens < 0:
-            raise PolicyError("answer_tokens", self.answer_tokens, "it must be 0 or more")
-        self._check_order()
 
     def _check_order(self) -> None:
         """Refuse sizes that cannot hold together, those that are left open aside."""
@@ -143,6 +147,26 @@ class Policy:
         if self.target_tokens is not None:
             return Limits(limit, trigger, min(trigger, self.target_tokens))
         return Limits(limit, trigger, max(1, int(trigger * _ratio(trigger, growth_tokens))))
+
+
+_WHOLE = (("keep_first", 0), ("keep_recent", 0), ("tool_output_max_lines", 1))
+_WHOLE_OR_NONE = (
+    ("answer_tokens", 0),
+    ("limit_tokens", 1),
+    ("trigger_tokens", 1),
+    ("target_tokens", 1),
+)
+"""Settings that are counts, and the least that each may be."""
+
+
+def require_whole(setting: str, value: object, least: int) -> None:
+    """Refuse a setting that is no whole number, or too small.
+
+    Raises:
+        PolicyError: If so; it names the setting.
+    """
+    if type(value) is not int or value < least:
+        raise PolicyError(setting, value, f"it must be a whole number of {least} or more")
 
 
 def _check_word(setting: str, word: str, known: tuple[str, ...]) -> None:

@@ -73,6 +73,9 @@ _MOST_OFF = 4
 """A count that is further off than this is not of what was billed: reported sizes were
 30 to 90 % off, and no tokenizer in use takes more than 4 bytes of a token for one."""
 
+_STEP = 10_000
+"""Tokens over which the rate of the bill is read off the tracker's predictions."""
+
 _UNTOLD_SHARE = 0.8
 """Of a request that was too large by nobody knows how much, this share is tried."""
 
@@ -265,7 +268,7 @@ class Session:
         tracker = _tracker(state, surface, known, view)
         scale = _scale(tracker, surface, view)
         growth = None if state is None else state.growth_tokens
-        growth = None if growth is None else scale.billed(growth)
+        growth = None if growth is None else scale.grown(growth)
         billed = policy.limits(min(given, default=None), growth)
         return Position(
             turn=turn,
@@ -628,7 +631,11 @@ def _scale(tracker: ContextTracker, surface: SurfaceDigest, view: View) -> Scale
     """How this request's count compares with what it will hardly be billed more than."""
     counted = surface.tokens + view.tokens
     billed = tracker.upper(view.size_bytes, counted=view.tokens)
-    return Scale(counted, billed) if billed and _is_of(billed, counted) else Scale()
+    near = tracker.predict(view.size_bytes, counted=view.tokens)
+    far = tracker.predict(view.size_bytes, counted=view.tokens + _STEP)
+    if billed is None or near is None or far is None or not _is_of(billed, counted):
+        return Scale()
+    return Scale(counted, billed, _STEP, max(1, far - near))
 
 
 def _is_of(billed_tokens: int, counted_tokens: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 
-from trimtab.errors import TokenCountError
+from trimtab.errors import PolicyError, TokenCountError
 from trimtab.tokens.counter import Quality, TokenCounter, most_tokens
 
 __all__ = ["CachedCounter"]
@@ -26,6 +26,11 @@ class CachedCounter:
     """
 
     def __init__(self, inner: TokenCounter, max_entries: int = DEFAULT_MAX_ENTRIES) -> None:
+        if isinstance(inner, (str, bytes, list, tuple)) or not callable(
+            getattr(inner, "count", None)
+        ):
+            told = "it must have a method count(text); counter_for(model) gives one"
+            raise PolicyError("counter", inner if isinstance(inner, str) else type(inner), told)
         self._inner = inner
         self._max_entries = max_entries
         self._counts: dict[str | bytes, int] = {}
@@ -48,6 +53,11 @@ class CachedCounter:
                 no count, or would have to be awaited. An answer that is no
                 number is not repeated: it may be the text.
         """
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise TokenCountError(
+                f"a text is a {kind}, not a string; the arguments of a ToolCall are JSON text"
+            )
         key = text if len(text) <= _SHORT_CHARACTERS else _digest(text)
         known = self._counts.get(key)
         if known is not None:
