@@ -18,7 +18,8 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "json-output.md"
 ONE_REQUEST = ("check", "inspect", "compact")
 """Commands for one request; they say the same of their input."""
 FORECAST = "inspect --forecast"
-COMMANDS = (*ONE_REQUEST, "replay", FORECAST)
+BUDGETS: dict[str, tuple[str | int, ...]] = {"replay": ("--budget", 60), "doctor": ()}
+COMMANDS = (*ONE_REQUEST, "replay", FORECAST, "doctor")
 MAPS = ("breaks_by_cause", "tokens_by_role", "tokens_by_part", "tokens_by_tool", "headers")
 """Objects whose keys depend on the input."""
 
@@ -95,10 +96,13 @@ def told_by(trimtab: Trimtab, command: str, folder: Path) -> Iterator[Any]:
         (folder / "input").write_bytes(data)
         for option in options:
             yield trimtab(command, folder / "input", "--json", *option).json
-    if command == "replay":
+    if command in ("replay", "doctor"):
         (folder / "note.txt").write_text("no recording", encoding="utf-8")
         (folder / "input").write_bytes(SESSION)
-        yield trimtab(command, folder, "--json", "--budget", 60).json
+        yield trimtab(command, folder, "--json", *BUDGETS[command]).json
+    if command == "doctor":
+        (folder / "input").write_bytes(PLAIN + b"\n" + LONG)
+        yield trimtab(command, folder / "input", "--json").json
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -24,12 +24,12 @@ _MOST_LINES = 40
 _MICRO = 1_000_000
 """Money in the JSON is in millionths of a US dollar, because every number in it is whole."""
 
-_WHY = {
+_WHY: Mapping[str, str] = {
     "deliberate": "on purpose",
-    "too_short": "too short to cache",
-    "bill": "read all the same",
-    "no_promise": "nothing to do",
-    "nothing_lost": "nothing lost",
+    "too_short": "too short",
+    "bill": "read anyway",
+    "no_promise": "no promise",
+    "nothing_lost": "no loss",
 }
 
 
@@ -91,7 +91,7 @@ class _Sums:
         """For people; empty where no price is known."""
         if not self.unpriced_tokens:
             return _money(self.cost_usd)
-        return f"{_money(self.cost_usd)} and more" if self.cost_usd else ""
+        return f"at least {_money(self.cost_usd)}" if self.cost_usd else ""
 
 
 def run(paths: Sequence[str], *, as_json: bool) -> int:
@@ -270,10 +270,10 @@ def _show_breaks(console: Console, session: _Session) -> None:
         Column("turn", "figure"),
         Column("tokens\nkept", "figure"),
         Column("share", "figure"),
-        Column("where", "rest", 16),
-        Column("cause", "name", 18, 18),
+        Column("where", "rest", 10),
+        Column("cause", "name", most=18),
         Column("paid\nagain", "figure"),
-        Column("that cost", "figure"),
+        Column("cost", "figure"),
     )
     shown = session.breaks[:_MOST_LINES]
     show_table(console, columns, [_row(turn, found) for turn, found in shown])
@@ -291,7 +291,7 @@ def _row(turn: Turn, found: Break) -> Sequence[Cell]:
     if not found.matters:
         lost, cost = "", _WHY[found.harmless]
     elif not is_first:
-        lost, cost = "", "with the above"
+        lost, cost = "", "as above"
     else:
         lost, cost = number(found.lost_tokens), _money(found.cost_usd)
     where = Text(readable(found.found.path) or "-", style, no_wrap=True, overflow="ellipsis")
@@ -349,6 +349,7 @@ _HARMLESS: Mapping[str, str] = {
     "marker_moved": "markers moved on",
     "text_as_block": "text as a block",
     "written_otherwise": "same JSON, written otherwise",
+    "message_extended": "last message extended",
 }
 
 

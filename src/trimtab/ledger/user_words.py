@@ -56,6 +56,10 @@ class Said:
     is_rule: bool
 
 
+_BULLET = re.compile(r"^(?:[-*+•–]|\d{1,2}[.)])\s+")
+"""A mark of a list, of which an entry is one already."""
+
+
 def said_in(text: str, time: int) -> list[Said]:
     """Take a message apart into its rules and the rest.
 
@@ -70,7 +74,7 @@ def said_in(text: str, time: int) -> list[Said]:
     parts = list(_parts(text))
     rules = _rules(parts, is_long=len(text) > _LONG_CHARACTERS)
     said = [
-        Said(_fitting(parts[place].strip(), _LONGEST_RULE), time, is_rule=True)
+        Said(_fitting(_BULLET.sub("", parts[place].strip()), _LONGEST_RULE), time, is_rule=True)
         for place in sorted(rules)
     ]
     rest = without(parts, lambda place: place in rules)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from trimtab.errors import MalformedBodyError
@@ -11,7 +12,7 @@ from trimtab.lineage import Places, align
 from trimtab.messages import Message, Thinking, ToolResult
 from trimtab.replay.prefixes.caches import LOOK_BACK_BLOCKS
 from trimtab.replay.prefixes.findings import Cause, Found, Harmless
-from trimtab.replay.prefixes.sent import STAGES, Field, Sent
+from trimtab.replay.prefixes.sent import ORDERED_VALUES, STAGES, Field, Sent
 from trimtab.replay.prefixes.texts import (
     MISSING,
     Difference,
@@ -38,9 +39,6 @@ _LOOKED_AT_BYTES = 4_000
 
 _ALIKE = 0.5
 """Share of two texts that is the same at their ends, from which on one is the other, changed."""
-
-_VALUES = frozenset(("input", "args", "arguments", "response", "input_schema", "parameters"))
-"""Keys whose objects reach the model with the order of their keys."""
 
 
 class Parting(NamedTuple):
@@ -116,7 +114,7 @@ def _in_field(before: Sent, after: Sent, key: str) -> Iterator[_Told]:
         return
     was, now = _plain(old), _plain(new)
     if was == now:
-        order = key_order(was, now) if told in ("tools", "system") else None
+        order = key_order(was, now) if told == "tools" else None
         if order is None:
             yield "text_as_block" if dump_of(old)[:1] != dump_of(new)[:1] else "written_otherwise"
         else:
@@ -183,7 +181,9 @@ def _in_tools(before: Sent, after: Sent, key: str, found: Difference) -> Found:
     is_listed = bool(only_old or only_new)
     listed = (only_old, only_new) if is_listed else (was, now)
     came, comes = (_shown(", ".join(names)) for names in listed)
-    at: Path = (key, *found.path[:1])
+    steps = found.path
+    # Some formats hold lists of tools in the list of tools.
+    at: Path = (key, *(steps[:3] if len(steps) > 2 and isinstance(steps[2], int) else steps[:1]))
     return Found(cause, _path(at), _offset(after, (key, *found.path), ""), came, comes, 0)
 
 
@@ -195,18 +195,25 @@ def _in_messages(before: Sent, after: Sent, shared: int) -> _Told:
     field = before.request.format.history_field
     if shared == len(after.names):
         return Found("rewind", f"{field}[{shared}]", None, "", "")
+    if shared == len(before.names) - 1 and _is_extended(before, after, shared):
+        return "message_extended"
     places = align(before.names, after.names)
     found = _difference(before, after, shared)
-    at: Path = (field, shared)
     if places.is_edited:
         return _in_edited(before, after, places, found)
     if _is_same_message(before, after, shared):
         return _in_message(before, after, shared, found)
     if _is_compacted(before, after, shared):
-        return _found("client_compaction", after, at, found)
+        return _found_message("client_compaction", after, shared, found)
     if not after.own_messages(shared):
-        return _found("new_conversation", after, at, found)
-    return _found("rewind", after, at, found)
+        return _found_message("new_conversation", after, shared, found)
+    return _found_message("rewind", after, shared, found)
+
+
+def _is_extended(before: Sent, after: Sent, place: int) -> bool:
+    """Whether a message has what it had, and more behind it."""
+    old, new = (sent.request.message(place) for sent in (before, after))
+    return old.role == new.role and old.parts == new.parts[: len(old.parts)] != ()
 
 
 def _difference(before: Sent, after: Sent, place: int) -> Difference:
@@ -217,9 +224,8 @@ def _difference(before: Sent, after: Sent, place: int) -> Difference:
 def _in_edited(before: Sent, after: Sent, places: Places, found: Difference) -> _Told:
     """Why they part where old messages still follow."""
     shared = places.shared
-    at: Path = (before.request.format.history_field, shared)
     if sorted(before.names) == sorted(after.names[: len(before.names)]):
-        return _found("messages_reordered", after, at, found)
+        return _found_message("messages_reordered", after, shared, found)
     removed = len(before.names) - len(places.now) - len(places.shortened)
     put_in = max(places.now.values()) + 1 - len(places.now) - len(places.shortened)
     if removed > put_in:
@@ -228,9 +234,9 @@ def _in_edited(before: Sent, after: Sent, places: Places, found: Difference) -> 
         cause: Cause = "client_compaction"
         if all(_is_thinking(message) for message in lost):
             cause = "thinking_dropped"
-        return _found(cause, after, at, found)
+        return _found_message(cause, after, shared, found)
     if before.names[shared] in after.names[shared:]:
-        return _found("history_edited", after, at, found)
+        return _found_message("history_edited", after, shared, found)
     return _in_message(before, after, shared, found)
 
 
@@ -244,7 +250,7 @@ def _in_message(before: Sent, after: Sent, place: int, found: Difference) -> _To
     was, now = (load(sent.request.form(place)) for sent in (before, after))
     if was == now:
         order = key_order(was, now)
-        if order is None or not _VALUES.intersection(map(str, order)):
+        if order is None or not ORDERED_VALUES.intersection(map(str, order)):
             return "written_otherwise"
         return _found("key_order_changed", after, at, Difference(order, was, now))
     old, new = before.request.message(place), after.request.message(place)
@@ -308,8 +314,12 @@ def _in_written(before: Sent, after: Sent, shared: int) -> Iterator[Harmless]:
         old, new = (sent.request.message_bytes(place) for sent in (before, after))
         if old != new:
             wire_format = before.request.format
-            is_moved = wire_format.unmarked(old) != old or wire_format.unmarked(new) != new
-            yield "marker_moved" if is_moved else "text_as_block"
+            if before.request.form(place) != after.request.form(place):
+                yield "written_otherwise"
+            elif wire_format.unmarked(old) != old or wire_format.unmarked(new) != new:
+                yield "marker_moved"
+            else:
+                yield "text_as_block"
 
 
 # -------------------------------------------------------------------- markers
@@ -346,10 +356,26 @@ def _in_markers(before: Sent, after: Sent) -> Iterator[_Told]:
 def _found(cause: Cause, after: Sent, at: Path, found: Difference, stage: int = 3) -> Found:
     """Say where a difference lies in the newer body."""
     before, now = _values(found)
-    path = _path((*at, *found.path))
-    return Found(
-        cause, path, _offset(after, (*at, *found.path), before), *_around(before, now), stage
-    )
+    path = _in_block(after, (*at, *found.path), found.after)
+    return Found(cause, _path(path), _offset(after, path, before), *_around(before, now), stage)
+
+
+def _found_message(cause: Cause, after: Sent, place: int, found: Difference) -> Found:
+    """The same of a message that is another one altogether."""
+    field = after.request.format.history_field
+    return replace(_found(cause, after, (field, place), found), path=_path((field, place)))
+
+
+def _in_block(after: Sent, path: Path, value: Any) -> Path:  # noqa: ANN401 - JSON is whatever it is
+    """Lead to a text that stands in the body as the only block of a list."""
+    if not isinstance(value, str):
+        return path
+    try:
+        start, _ = _locate(after, path)
+    except (MalformedBodyError, TypeError):
+        return path
+    is_list = after.request.body[start : start + 1] == b"["
+    return (*path, 0, "text") if is_list else path
 
 
 def _values(found: Difference) -> tuple[str, str]:

@@ -134,14 +134,16 @@ class _Run:
     def _unseen(self, before: Sent, after: Sent) -> Iterator[Found]:
         """What only the clock and the bill tell: the cache had expired, or was not read."""
         is_late = _is_late(before, after)
-        if after.recorded.usage is None:
+        usage = after.bill
+        if usage is None:
             if is_late:
                 yield Found("idle", stage=0)
             return
-        if not self._shows_cache(after):
+        # What was never answered may never have been cached.
+        if before.bill is None or not self._shows_cache(after):
             return
         total = before.total_tokens
-        lost = _sent_again(before, after, ()) - after.recorded.usage.cache_read
+        lost = _sent_again(before, after, ()) - usage.cache_read
         if total >= least_tokens(after.model) and lost > max(
             _NOTABLE_TOKENS, _NOTABLE_SHARE * total
         ):
@@ -149,7 +151,7 @@ class _Run:
 
     def _shows_cache(self, sent: Sent) -> bool:
         """Whether the provider ever said of this model what it read from its cache."""
-        usage = sent.recorded.usage
+        usage = sent.bill
         if usage is None:
             return False
         return bool(usage.cache_read or usage.cache_write) or sent.model in self._caches_shown
@@ -163,7 +165,7 @@ class _Run:
         survived = before.tokens_before(first.stage, kept)
         again = _sent_again(before, after, found)
         counted = max(0, again - survived)
-        usage = after.recorded.usage
+        usage = after.bill
         if usage is None or not self._shows_cache(after):
             return _Loss(survived, counted, counted, is_billed=False)
         billed = max(0, again - usage.cache_read)
@@ -211,20 +213,19 @@ def _shared(before: Sequence[bytes], after: Sequence[bytes]) -> int:
 
 def _priced(found: Sequence[Found], before: Sent, after: Sent, loss: _Loss) -> Iterator[Break]:
     """What each place cost: all of it the first, for behind it nothing is read anyway."""
-    verdict: Why = ""
+    verdict = _why(found[0], before, after, loss) if found else ""
     for each in found:
-        is_first = each is found[0]
-        tokens = loss.tokens if is_first else 0
-        if is_first:
-            verdict = _why(each, before, after, loss)
         harmless: Why = "deliberate" if each.cause in DELIBERATE else verdict
-        cost = 0.0
-        if tokens:
-            prices = prices_of(after.model, after.recorded.at, after.total_tokens)
-            missed = None if prices is None else prices.missed(tokens)
-            yield Break(each, tokens, missed, loss.is_billed, harmless)
-        else:
-            yield Break(each, tokens, cost, loss.is_billed, harmless)
+        tokens = loss.tokens if each is found[0] and verdict != "too_short" else 0
+        yield Break(each, tokens, _cost(after, tokens), loss.is_billed, harmless)
+
+
+def _cost(after: Sent, tokens: int) -> float | None:
+    """What some tokens cost more than reading them from the cache; None where no price is known."""
+    if not tokens:
+        return 0.0
+    prices = prices_of(after.model, after.recorded.at, after.total_tokens)
+    return None if prices is None else prices.missed(tokens)
 
 
 def _why(first: Found, before: Sent, after: Sent, loss: _Loss) -> Why:
@@ -246,7 +247,7 @@ def _is_late(before: Sent, after: Sent) -> bool:
     if begun is None or ended is None:
         return False
     has_long_marker = any(block.is_long for block in before.blocks)
-    return ended - begun > life_seconds(after.model, has_long_marker=has_long_marker)
+    return ended - begun >= life_seconds(after.model, has_long_marker=has_long_marker)
 
 
 def _asks_for_cache(sent: Sent) -> bool:

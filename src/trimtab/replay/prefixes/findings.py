@@ -98,14 +98,17 @@ ADVICE: Mapping[Cause, str] = {
 DELIBERATE: frozenset[Cause] = frozenset(("client_compaction", "rewind", "new_conversation"))
 """What a client does on purpose; told, but never held against it."""
 
-Harmless: TypeAlias = Literal["billing_block", "marker_moved", "text_as_block", "written_otherwise"]
+Harmless: TypeAlias = Literal[
+    "billing_block", "marker_moved", "text_as_block", "written_otherwise", "message_extended"
+]
 """What differs from request to request and costs nothing.
 
 ``billing_block``: a client's block with the hash of its request, which the
 provider takes out. ``marker_moved``: a cache marker went on to newer messages,
 in reach of what was written. ``text_as_block``: a text as a string, or as one
 block. ``written_otherwise``: JSON with other whitespace, escapes or order of
-the keys of a message, which the provider reads as the same.
+the keys of a message, which the provider reads as the same. ``message_extended``:
+the last message got more behind what it had.
 """
 
 Why: TypeAlias = Literal["", "deliberate", "too_short", "bill", "no_promise", "nothing_lost"]

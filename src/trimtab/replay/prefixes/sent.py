@@ -6,17 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import accumulate, pairwise
+from typing import Any
 
 from trimtab.errors import MalformedBodyError
 from trimtab.replay.recording import RecordedRequest
 from trimtab.tokens import Measure, counter_for
+from trimtab.usage import Usage
 from trimtab.wire import Format, Request, read
-from trimtab.wire.json_spans import array_spans, dump_sorted, load, object_spans
+from trimtab.wire.json_spans import array_spans, dump, dump_sorted, load, object_spans
 
-__all__ = ["STAGES", "Block", "Field", "Reader", "Sent"]
+__all__ = ["ORDERED_VALUES", "STAGES", "Block", "Field", "Reader", "Sent"]
 
 STAGES: Mapping[str, int] = {"settings": 0, "tools": 0, "system": 1, "parameters": 2}
 """In which order the fields that are no messages count for a prefix."""
+
+ORDERED_VALUES = frozenset(("input", "args", "arguments", "response"))
+"""Keys of a message whose objects reach the model with the order of their keys."""
 
 _SYSTEM_ROLES = ("system", "developer")
 
@@ -93,6 +98,12 @@ class Sent:
     blocks: tuple[Block, ...] = ()
 
     @property
+    def bill(self) -> Usage | None:
+        """What was billed; None where nobody says, or where it was broken off."""
+        usage = self.recorded.usage
+        return usage if usage is not None and usage.total_input else None
+
+    @property
     def total_tokens(self) -> int:
         """The whole request."""
         return sum(self.head_tokens) + sum(self.tokens)
@@ -123,6 +134,8 @@ class Reader:
     def __init__(self) -> None:
         self._measures: dict[str, Measure] = {}
         self._tokens: dict[tuple[str, bytes], int] = {}
+        self._names: dict[bytes, bytes] = {}
+        self._has_markers = False
 
     def read(self, place: int, recorded: RecordedRequest) -> Sent:
         """Read one request.
@@ -134,12 +147,15 @@ class Reader:
         request = read(recorded.build(), recorded.format or None)
         model = recorded.model or request.model
         measure = self._measures.setdefault(model, Measure(counter_for(model), model))
-        names = tuple(sha256(form).digest()[:16] for form in request.forms())
+        names = tuple(self._name(form) for form in request.forms())
         counted = [self._count(measure, model, request, at, name) for at, name in enumerate(names)]
         tools = sum(measure.text(tool.json) for tool in request.surface.tools)
         head = (tools, measure.surface(request.surface) - tools)
         head, tokens = _as_billed(recorded, head, counted)
         members = _members(request)
+        needs_markers = request.format.caches_at_markers
+        if needs_markers and request.format.may_hold_markers(request.body):
+            self._has_markers = True
         return Sent(
             place,
             recorded,
@@ -149,8 +165,15 @@ class Reader:
             names,
             tokens,
             head,
-            tuple(_blocks(request, members)) if request.format.caches_at_markers else (),
+            tuple(_blocks(request, members)) if needs_markers and self._has_markers else (),
         )
+
+    def _name(self, form: bytes | memoryview) -> bytes:
+        """A digest of a message, however its JSON is written."""
+        written = sha256(form).digest()[:16]
+        if written not in self._names:
+            self._names[written] = sha256(_meaning(bytes(form))).digest()[:16]
+        return self._names[written]
 
     def _count(
         self, measure: Measure, model: str, request: Request, place: int, name: bytes
@@ -177,6 +200,29 @@ def _as_billed(
     sums = [round(total * ratio) for total in accumulate((*head, *counted), initial=0)]
     pieces = [high - low for low, high in pairwise(sums)]
     return (pieces[0], pieces[1]), tuple(pieces[2:])
+
+
+def _meaning(form: bytes) -> bytes:
+    """A message as the provider reads it: in any order of keys, but for those that the model sees."""
+    try:
+        return dump_sorted(_with_ordered_values(load(form)))
+    except MalformedBodyError:
+        return form
+
+
+def _with_ordered_values(value: Any) -> Any:  # noqa: ANN401 - JSON is whatever it is
+    """A value in which objects whose keys have an order that counts are their JSON text."""
+    match value:
+        case dict():
+            return {
+                key: dump(inner).decode("utf-8", "surrogatepass")
+                if key in ORDERED_VALUES
+                else _with_ordered_values(inner)
+                for key, inner in value.items()
+            }
+        case list():
+            return [_with_ordered_values(inner) for inner in value]
+    return value
 
 
 def _members(request: Request) -> dict[str, bytes]:
@@ -213,8 +259,6 @@ def _fields(
 def _blocks(request: Request, members: Mapping[str, bytes]) -> Iterator[Block]:
     """Everything that a marker may stand on, in the order of the prefix; none without a marker."""
     keys = request.format.marker_keys
-    if not request.format.may_hold_markers(request.body):
-        return
     blocks = [
         *(
             _block(request.format, raw, -1)
