@@ -18,7 +18,7 @@ from trimtab import Message
 
 LENGTH = 20_000
 REDUCTION = 10
-HAYSTACKS = 1
+HAYSTACKS = 2
 ROUNDS = (1, 5)
 POSITIONS = ("top", "middle", "bottom")
 LEDGER_TOKENS, LEDGER_SHARE = 1_500, 4
