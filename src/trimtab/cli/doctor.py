@@ -100,7 +100,7 @@ def run(paths: Sequence[str], *, as_json: bool) -> int:
     Returns:
         0; 1 if breaks that matter were found, or nothing could be read.
     """
-    wanted = named(paths)
+    wanted = named(paths, "session", "name recorded sessions, or folders of them")
     found = Found()
     sessions = [
         _Session(file, recording, list(_told(recording, tell)))

@@ -17,7 +17,7 @@ from trimtab.replay import files
 from trimtab.replay.paths import files_in
 from trimtab.replay.recording import Recording
 
-__all__ = ["Found", "named", "sessions_in"]
+__all__ = ["Found", "named", "nothing_found", "read_file", "sessions_in"]
 
 Tell: TypeAlias = Callable[[int], None]
 """Is told after each request of a session how many are done."""
@@ -34,14 +34,19 @@ class Found:
     skipped: dict[Path, str] = field(default_factory=dict)
 
 
-def named(paths: Sequence[str]) -> list[Path]:
+def named(paths: Sequence[str], thing: str, hint: str) -> list[Path]:
     """Refuse what is not there before anything is read.
+
+    Args:
+        paths: What was named.
+        thing: What should have been, in a word.
+        hint: What to do where nothing was.
 
     Raises:
         UsageError: If nothing is named, or something is not there.
     """
     if not paths:
-        raise UsageError("no session is named", "name recorded sessions, or folders of them")
+        raise UsageError(f"no {thing} is named", hint)
     for path in paths:
         if not Path(path).exists():
             raise UsageError(f"there is no file or folder `{path}`", "name one that is there")
@@ -66,7 +71,7 @@ def sessions_in(paths: Iterable[Path], found: Found) -> Iterator[tuple[Path, Rec
     with _progress(len(listed)) as show:
         for place, file in enumerate(listed):
             show("reading", place)
-            recordings = _read(file)
+            recordings = read_file(file)
             if isinstance(recordings, str):
                 found.skipped[file] = recordings
                 continue
@@ -74,7 +79,7 @@ def sessions_in(paths: Iterable[Path], found: Found) -> Iterator[tuple[Path, Rec
             for recording in recordings:
                 yield file, recording, _teller(show, place, len(listed), recording)
     if not read_any:
-        raise _nothing(found.skipped)
+        raise nothing_found(found.skipped)
 
 
 def _teller(show: _Show, place: int, many: int, recording: Recording) -> Tell:
@@ -88,7 +93,7 @@ def _teller(show: _Show, place: int, many: int, recording: Recording) -> Tell:
     return tell
 
 
-def _read(file: Path) -> list[Recording] | str:
+def read_file(file: Path) -> list[Recording] | str:
     """The sessions in a file, or why there are none."""
     try:
         return files.load(file.read_bytes(), file.name)
@@ -98,7 +103,12 @@ def _read(file: Path) -> list[Recording] | str:
         return str(error)
 
 
-def _nothing(skipped: Mapping[Path, str]) -> RequestError:
+def nothing_found(skipped: Mapping[Path, str]) -> RequestError:
+    """What to say where none of the files holds a recording.
+
+    Args:
+        skipped: Why, by file.
+    """
     match list(skipped.values()):
         case []:
             return RequestError("there is no file to read, hidden ones aside")

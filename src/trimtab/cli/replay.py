@@ -13,11 +13,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
+from trimtab.cli.recordings import named, nothing_found, read_file
 from trimtab.cli.tables import Cell, Column, cell, number, percent, show_table
-from trimtab.cli.talk import FINE, NOT_FINE, UsageError, note, print_json, readable, say, screen
-from trimtab.errors import RequestError
+from trimtab.cli.talk import FINE, NOT_FINE, note, print_json, readable, say, screen
 from trimtab.policy import Policy
-from trimtab.replay import files
 from trimtab.replay.driver import LeftOut, ReplayedRequest, SessionReport, Totals, replay
 from trimtab.replay.paths import files_in
 from trimtab.replay.recording import Recording
@@ -59,31 +58,22 @@ def run(paths: Sequence[str], *, budget: int | None, as_json: bool) -> int:
         0; 1 if a request that came in valid would have been sent invalid, or
         no request could be replayed.
     """
-    named = _named(paths)
-    replayed = _replay(files_in(named), Policy(limit_tokens=budget))
+    listed = named(
+        paths,
+        "recording",
+        "name files or folders; session stores of agents are not looked for yet",
+    )
+    replayed = _replay(files_in(listed), Policy(limit_tokens=budget))
     totals = replayed.totals
     if as_json:
         print_json(_as_json(replayed, totals, budget))
     else:
-        _show(screen(), replayed, totals, budget, named)
+        _show(screen(), replayed, totals, budget, listed)
     return _code(totals)
 
 
 def _code(totals: Totals) -> int:
     return FINE if totals.requests and not totals.made_invalid else NOT_FINE
-
-
-def _named(paths: Sequence[str]) -> list[Path]:
-    """Refuse what is not there before anything is read."""
-    if not paths:
-        raise UsageError(
-            "no recording is named",
-            "name files or folders; session stores of agents are not looked for yet",
-        )
-    for path in paths:
-        if not Path(path).exists():
-            raise UsageError(f"there is no file or folder `{path}`", "name one that is there")
-    return [Path(path) for path in paths]
 
 
 # --------------------------------------------------------------------- replay
@@ -100,7 +90,7 @@ def _replay(found: Sequence[Path], policy: Policy) -> _Replay:
     with _progress(len(found)) as tell:
         for place, file in enumerate(found):
             tell(_Step(place, len(found)))
-            recordings = _read(file)
+            recordings = read_file(file)
             if isinstance(recordings, str):
                 skipped[file] = recordings
                 continue
@@ -109,31 +99,8 @@ def _replay(found: Sequence[Path], policy: Policy) -> _Replay:
                 results = _told(recording, policy, step, tell)
                 sessions.append((file, SessionReport.of(recording, results)))
     if not sessions:
-        raise _nothing(skipped)
+        raise nothing_found(skipped)
     return _Replay(sessions, skipped)
-
-
-def _read(file: Path) -> list[Recording] | str:
-    """The sessions in a file, or why there are none."""
-    try:
-        return files.load(file.read_bytes(), file.name)
-    except OSError as error:
-        return f"`{file.name}` cannot be read: {error.strerror}"
-    except RequestError as error:
-        return str(error)
-
-
-def _nothing(skipped: Mapping[Path, str]) -> RequestError:
-    match list(skipped.values()):
-        case []:
-            return RequestError("there is no file to read, hidden ones aside")
-        case [reason]:
-            return RequestError(reason)
-        case reasons:
-            return RequestError(
-                f"none of the {len(reasons)} files holds a recording that is known; "
-                "hint: trimtab inspect FILE says what each is"
-            )
 
 
 # ------------------------------------------------------------------- progress
