@@ -62,7 +62,10 @@ def _limits(recording: Recording, budget: int | None) -> Limits:
     window = window_of(model) if model else None
     if window is None:
         who = f"of {model} is not known" if model else "is not known: the file names no model"
-        raise UsageError(f"the window {who}", "--budget N names what no request may pass")
+        raise UsageError(
+            f"the window {who}",
+            "--budget N names what no request may pass; trimtab[prices] knows many models",
+        )
     return Policy().limits(window.limit_tokens(None))
 
 
