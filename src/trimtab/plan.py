@@ -277,6 +277,18 @@ class Changes:
         rows = self.rows(count)
         return sum(len(row) if isinstance(row, range) else 1 for row in rows)
 
+    def at(self, place: int) -> tuple[frozenset[int], tuple[tuple[int, Part], ...], str]:
+        """What is changed of one message: parts that go, parts with another form, text joined to it.
+
+        Equal for equal changes, and hashable.
+        """
+        replaced = self.replaced.get(place, {})
+        return (
+            frozenset(self.dropped.get(place, ())),
+            tuple((part, replaced[part]) for part in sorted(replaced)),
+            "\n\n".join(self.appended.get(place, ())),
+        )
+
     def slot(self, place: int, message: Message) -> Slot | None:
         """Say what a message that takes another form looks like; None where nothing is left."""
         dropped = self.dropped.get(place, set())

@@ -63,6 +63,7 @@ from trimtab.tracker import ContextTracker, message_bytes
 from trimtab.turn import Rewrite, Ticket, Turn
 from trimtab.usage import Usage
 from trimtab.wire import Call, Request, check, read, write
+from trimtab.wire.writing import Forms
 
 __all__ = ["Rewrite", "Session", "Ticket", "Turn"]
 
@@ -109,6 +110,7 @@ class Session:
         self._counter = counter
         self._headers_settable = headers_settable
         self._measures: dict[str, Measure] = {}
+        self._forms = Forms()  # by content, so that nothing depends on which turns it has seen
 
     # -------------------------------------------------------------- before
 
@@ -319,7 +321,7 @@ class Session:
     def _resend(self, position: Position) -> Draft:
         """What was sent before, and what is new as it came."""
         plan = position.known.plan
-        body = write(position.turn.request, plan)
+        body = write(position.turn.request, plan, self._forms)
         return Draft(plan, body, position.tokens_of(plan, body))
 
     def _bring_back(self, position: Position) -> Draft | None:
@@ -387,7 +389,7 @@ class Session:
     def _written(self, position: Position, kept: Plan, added: Plan = EMPTY_PLAN) -> Draft | None:
         """Write what was sent before with something new; None where the provider would refuse it."""
         if not added and extends(kept, position.known.plan, position.known.messages):
-            body = write(position.turn.request, kept)
+            body = write(position.turn.request, kept, self._forms)
             return Draft(kept, body, position.tokens_of(kept, body))
         answer = self._complete(position, kept, added)
         draft = answer if isinstance(answer, Forbidden) else self._checked(position, answer)
@@ -403,7 +405,7 @@ class Session:
     def _checked(self, position: Position, plan: Plan) -> Draft | Forbidden:
         """Write the body and look at it once more."""
         request = position.turn.request
-        body = write(request, plan)
+        body = write(request, plan, self._forms)
         if plan and (rule := _made_worse(request, body)):
             return Forbidden(f"the edited request would break rule {rule}")
         return Draft(plan, body, position.tokens_of(plan, body))

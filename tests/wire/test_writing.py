@@ -14,6 +14,7 @@ from tests.laws.conversations import FORMATS, bodies, history_of
 from trimtab import Drop, Fold, Media, Message, Opaque, Plan, Replace, Text, ToolCall, ToolResult
 from trimtab.plan import EnvelopeEdit, Keep, Ref
 from trimtab.wire import read, write
+from trimtab.wire.writing import Forms
 
 # ------------------------------------------------------------------ originals
 # Odd on purpose: whitespace, escapes, key order and numbers of a client's own.
@@ -820,6 +821,45 @@ def test_what_is_written_is_what_the_plan_says(data: st.DataObject, format: str)
     assert len(after) == len(expected)
     for message, wanted in zip(after, expected, strict=True):
         assert message == wanted or _words(message) == wanted
+
+
+@pytest.mark.parametrize("max_bytes", [0, 300, 10**6])
+@pytest.mark.parametrize("format", FORMATS)
+@given(data=st.data())
+def test_what_was_written_before_is_written_again(
+    data: st.DataObject,
+    format: str,  # noqa: A002 - the word for it
+    max_bytes: int,
+) -> None:
+    """Forms that were kept change no byte, whichever request and plan they came from."""
+    forms = Forms(max_bytes)
+    for body in data.draw(st.lists(bodies(format), min_size=1, max_size=2)):
+        request = read(body, format)
+        for changed_words in ("short", "other", "short"):
+            shorter = [
+                Replace(place, number, ToolResult(part.call_id, (Text(changed_words),)), "")
+                for place, message in enumerate(request.messages)
+                if message.result_ids
+                for number, part in enumerate(message.parts)
+                if isinstance(part, ToolResult)
+            ]
+            plan = Plan((*shorter, *data.draw(_plans(len(request.spans))).edits))
+            assert write(request, plan, forms) == write(request, plan)
+
+
+def test_forms_are_kept_up_to_their_cap() -> None:
+    """The oldest go; a form larger than all may be is not kept; nothing shows its words."""
+    forms = Forms(10)
+    for key in range(4):
+        forms.add(key, b"words")
+    forms.add(9, b"x" * 11)
+
+    assert [forms.get(key) for key in (0, 1, 2, 3, 9)] == [None] * 5
+    forms.add(5, b"words")
+    forms.add(5, b"words")
+    forms.add(6, b"words")
+    assert [forms.get(key) for key in (5, 6)] == [b"words"] * 2
+    assert repr(forms) == "<Forms 2 of 10 bytes>"
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -6,7 +6,8 @@ body differs from the original only inside what the edits name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from hashlib import sha256
 from itertools import pairwise
 
 from trimtab.messages import Message
@@ -14,15 +15,48 @@ from trimtab.plan import Changes, EnvelopeEdit, Fold, Keep, Plan, Ref, Slot
 from trimtab.wire.json_spans import Span, Splice, dump, insert_element, object_spans, splice
 from trimtab.wire.request import Request
 
-__all__ = ["view_pieces", "write"]
+__all__ = ["Forms", "view_pieces", "write"]
 
 
-def write(request: Request, plan: Plan) -> bytes:
+class Forms:
+    """Messages as they were written before, by what they were and what was changed of them.
+
+    A conversation sends the same shortened results turn after turn; written
+    once, they are found again by content. The oldest go when it is full.
+
+    Args:
+        max_bytes: What all forms together may take.
+    """
+
+    def __init__(self, max_bytes: int = 16 * 2**20) -> None:
+        self._max_bytes = max_bytes
+        self._forms: dict[Hashable, bytes] = {}
+        self._bytes = 0
+
+    def get(self, key: Hashable) -> bytes | None:
+        """A form; None where it is not known."""
+        return self._forms.get(key)
+
+    def add(self, key: Hashable, form: bytes) -> None:
+        """Keep a form."""
+        if key not in self._forms:
+            self._bytes += len(form)
+        self._forms[key] = form
+        while self._bytes > self._max_bytes and self._forms:
+            oldest = next(iter(self._forms))
+            self._bytes -= len(self._forms.pop(oldest, b""))
+
+    def __repr__(self) -> str:
+        return f"<Forms {len(self._forms)} of {self._bytes} bytes>"
+
+
+def write(request: Request, plan: Plan, forms: Forms | None = None) -> bytes:
     """Write a request as a plan has it.
 
     Args:
         request: The original.
         plan: What changes, as the format completed it.
+        forms: Edited messages that were written before; None to write all anew.
 
     Returns:
         The body; for an empty plan the original object itself.
@@ -31,18 +65,18 @@ def write(request: Request, plan: Plan) -> bytes:
         return request.body
     splices = _envelope_splices(request, plan.envelope)
     if any(not isinstance(edit, Keep) for edit in plan):
-        splices.append((*request.history_span, _history(request, plan)))
+        splices.append((*request.history_span, _history(request, plan, forms)))
     return splice(request.body, splices)
 
 
-def _history(request: Request, plan: Plan) -> bytes:
+def _history(request: Request, plan: Plan, forms: Forms | None) -> bytes:
     """The list of messages; each original keeps what stands between it and the one before."""
     spans = request.spans
     start, stop = request.history_span
     lead = request.body[start : spans[0][0]] if spans else b"["
     trail = request.body[spans[-1][1] : stop] if spans else b"]"
     pieces: list[bytes] = []
-    for source, piece in _pieces(request, plan):
+    for source, piece in _pieces(request, plan, forms):
         if pieces:
             pieces.append(_between(request, source))
         pieces.append(
@@ -58,7 +92,9 @@ def view_pieces(request: Request, plan: Plan) -> Iterator[range | bytes]:
     return (piece for _, piece in _pieces(request, plan))
 
 
-def _pieces(request: Request, plan: Plan) -> Iterator[tuple[int | None, range | bytes]]:
+def _pieces(
+    request: Request, plan: Plan, forms: Forms | None = None
+) -> Iterator[tuple[int | None, range | bytes]]:
     """The same, with the place of the original that a piece is or begins with."""
     changes = Changes(plan)
     markers = _markers_of_removed(request, plan)
@@ -70,9 +106,29 @@ def _pieces(request: Request, plan: Plan) -> Iterator[tuple[int | None, range | 
                 marker = markers.pop(id(row), None)
                 yield from ((None, piece) for piece in request.format.encode(row, marker))
             case place:
-                slot = changes.slot(place, request.message(place))
-                if slot is not None:
-                    yield place, _edited(request, place, slot, markers.pop(place, None))
+                form = _form(request, changes, place, markers.pop(place, None), forms)
+                if form:
+                    yield place, form
+
+
+def _form(
+    request: Request, changes: Changes, place: int, marker: bytes | None, forms: Forms | None
+) -> bytes:
+    """An edited message as it is written; empty where nothing is left of it."""
+    if forms is None:
+        return _written(request, changes, place, marker)
+    message = sha256(request.message_bytes(place)).digest()
+    key = (request.format.name, message, changes.at(place), marker)
+    form = forms.get(key)
+    if form is None:
+        form = _written(request, changes, place, marker)
+        forms.add(key, form)
+    return form
+
+
+def _written(request: Request, changes: Changes, place: int, marker: bytes | None) -> bytes:
+    slot = changes.slot(place, request.message(place))
+    return b"" if slot is None else _edited(request, place, slot, marker)
 
 
 def _between(request: Request, source: int | None) -> bytes:
