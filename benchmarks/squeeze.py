@@ -30,7 +30,8 @@ from trimtab import Message, RequestError, TokenCounter, ToolCall, ToolResult
 from trimtab.replay import files
 from trimtab.replay.paths import files_in
 from trimtab.replay.recording import Recording
-from trimtab.squeeze import Preset, in_full, squeeze, will_be_quoted
+from trimtab.policy import Preset
+from trimtab.squeeze import in_full, squeeze, will_be_quoted
 from trimtab.strategies.targets import KNOWN_TOOLS
 from trimtab.tokens import BpeTokenCounter, CachedCounter
 from trimtab.wire import read

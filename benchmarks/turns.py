@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from importlib import import_module
@@ -55,6 +56,8 @@ def answer(
         ("what", "ours, ms", "split + hash, ms", "ratio", "others, ms"),
         tuple(rows),
         "`goes on`: nothing was cut yet. `behind a cut`: a compaction has removed half. "
+        "`agent`: nothing was cut yet, and with the preset `agent` each result was squeezed "
+        "when it came. "
         "`split + hash`: finding the messages of the body and hashing it once. "
         "Others, with `json.loads` and `json.dumps` around them: CliffCompaction 0.1.0 "
         "(`Engine.prepare`), and headroom-ai 0.42.0 (`compress` with all but the new messages "
@@ -66,15 +69,17 @@ def _rows(body: Body, counter: TokenCounter, runs: int) -> Iterator[Row]:
     free = Session(_free_policy(), counter)
     whole = free.rewrite(free.read(Call(body.json), body.format)).outcome.tokens_before
     cut = Session(_free_policy(whole // 2), counter)
+    agent = Session(replace(_free_policy(), preset="agent"), counter)
     before = _without_last_turn(body)
     things: dict[str, Callable[[], object]] = {
         "goes on": partial(_turn, free, body, _state(free, before, body.format)),
         "behind a cut": partial(_turn, cut, body, _state(cut, before, body.format)),
+        "agent": partial(_turn, agent, body, _grown(agent, body)),
         "hash": partial(_split_and_hash, body),
         **_others(body),
     }
     times = interleaved(runs, things)
-    for name in ("goes on", "behind a cut"):
+    for name in ("goes on", "behind a cut", "agent"):
         reached = ratio(times[name], times["hash"])
         others = [f"{times[other].in_ms} ({other})" for other in times if other in _OTHERS]
         cells = (
@@ -92,12 +97,25 @@ def _free_policy(limit_tokens: int = _NEVER_REACHED_TOKENS) -> Policy:
     return Policy(limit_tokens=limit_tokens, trigger_tokens=limit_tokens)
 
 
-def _turn(session: Session, body: Body, state: State) -> bytes:
+def _turn(session: Session, body: Body, state: State | None) -> bytes:
     return session.rewrite(session.read(Call(body.json), body.format), state).body
 
 
 def _state(session: Session, before: bytes, format_name: str) -> State:
     return session.forwarded(session.rewrite(session.read(Call(before), format_name)).ticket)
+
+
+def _grown(session: Session, body: Body) -> State | None:
+    """The state before the last turn of a conversation that came turn by turn."""
+    request = read(body.json, body.format)
+    stop = request.spans[-1][1]
+    ends = [place for place, m in enumerate(request.messages) if place and m.role == "assistant"]
+    state = None
+    for end in ends:
+        grown = body.json[: request.spans[end - 1][1]] + body.json[stop:]
+        turn = session.read(Call(grown), body.format)
+        state = session.forwarded(session.rewrite(turn, state).ticket)
+    return state
 
 
 def _without_last_turn(body: Body) -> bytes:

@@ -247,12 +247,14 @@ def test_a_sound_request_goes_out_as_it_came() -> None:
     assert view_of(turn) == View(
         kept=EMPTY_PLAN,
         added=EMPTY_PLAN,
+        born=EMPTY_PLAN,
         tokens=weight(turn),
         whole_tokens=weight(turn),
         settled=5,
         settled_tokens=weight(turn_of(*HISTORY[:5])),
         rounds=rounds_after(NO_ROUNDS, turn.request.messages),
         seen=b"".join(turn.digests()),
+        full_results=b"",
         size_bytes=message_bytes(turn.request.messages),
     )
 
@@ -287,7 +289,9 @@ def test_a_fork_before_a_late_result_is_mended_anew() -> None:
 
 def test_a_request_without_messages_weighs_nothing() -> None:
     """And nothing is in it."""
-    assert view_of(turn_of()) == View(EMPTY_PLAN, EMPTY_PLAN, 0, 0, 0, 0, Rounds(), b"")
+    assert view_of(turn_of()) == View(
+        EMPTY_PLAN, EMPTY_PLAN, EMPTY_PLAN, 0, 0, 0, 0, Rounds(), b"", b""
+    )
 
 
 def test_what_was_sent_stays_and_counts_as_it_was_sent() -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trimtab import Drop, Fold, Keep, Message, Plan, Replace, State, StoreError, Text, ToolResult
+from trimtab.births import NOTE_BYTES
 from trimtab.chain import DIGEST_BYTES, LINK_BYTES, NO_ROUNDS, Rounds, digest, links, root
 from trimtab.plan import EMPTY_PLAN, EnvelopeEdit, Ref
 from trimtab.state import STEPS, SurfaceDigest, forms_named
@@ -48,6 +49,7 @@ STATE = State(
     messages=12,
     plan=PLAN,
     seen=bytes(range(12 * DIGEST_BYTES)),
+    full_results=bytes(range(2 * NOTE_BYTES)),
     rounds=Rounds(b"r" * LINK_BYTES, b"s" * LINK_BYTES, True, False),
     settled=10,
     settled_tokens=300,
@@ -58,6 +60,7 @@ STATE = State(
     policy_limit_tokens=5_000,
     limit_tokens=4_000,
     floor_tokens=3_000,
+    compactions=2,
     steps=(10, -20, 30),
     refused=(b"a" * 8, b"b" * 8),
     billed_tokens=440,
@@ -108,6 +111,7 @@ STATES = st.builds(
     messages=COUNTS,
     plan=st.sampled_from([PLAN, EMPTY_PLAN, Plan(PLAN.edits[:2]), Plan((), PLAN.envelope)]),
     seen=st.binary(max_size=80),
+    full_results=st.binary(max_size=80),
     rounds=st.builds(Rounds, HASHES, HASHES, st.booleans(), st.booleans()),
     settled=COUNTS,
     settled_tokens=COUNTS,
@@ -118,6 +122,7 @@ STATES = st.builds(
     policy_limit_tokens=COUNTS,
     limit_tokens=st.one_of(st.none(), COUNTS),
     floor_tokens=COUNTS,
+    compactions=COUNTS,
     steps=st.lists(st.integers(-(2**53), 2**53), max_size=STEPS).map(tuple),
     refused=st.lists(HASHES, max_size=3).map(tuple),
     billed_tokens=COUNTS,
@@ -228,8 +233,8 @@ def test_two_states_in_one_are_refused() -> None:
         (b"something else", "no stored state"),
         (STORED[1:], "no stored state"),
         (b"trimtab-state", "another version"),
-        (b"trimtab-state\x03" + STORED[14:], "another version"),
-        (b"trimtab-state\x01" + STORED[14:], "another version"),
+        (b"trimtab-state\x04" + STORED[14:], "another version"),
+        (b"trimtab-state\x02" + STORED[14:], "another version"),
         (STORED[:-1], "torn"),
         (STORED[:14], "torn"),
     ],
@@ -245,7 +250,7 @@ def test_what_is_wrong_is_said(stored: bytes, told: str) -> None:
 @given(stored=st.binary(max_size=200), magic=st.booleans())
 def test_random_bytes_are_refused(stored: bytes, magic: bool) -> None:  # noqa: FBT001 - drawn
     """With and without the right beginning."""
-    assert is_refused(b"trimtab-state\x02" * magic + stored)
+    assert is_refused(b"trimtab-state\x03" * magic + stored)
 
 
 @pytest.mark.parametrize("name", list(FORMS))
@@ -262,13 +267,14 @@ def test_a_form_that_is_missing_or_none_is_refused(name: str, form: bytes | None
 def checked(content: bytes) -> bytes:
     """Some content as a state that is whole."""
     check = len(content).to_bytes(4, "big") + zlib.crc32(content).to_bytes(4, "big")
-    return b"trimtab-state\x02" + check + content
+    return b"trimtab-state\x03" + check + content
 
 
 def told(value: Any) -> bytes:
     """Some JSON as a state that is whole."""
     raw = json.dumps(value).encode().replace(b"Infinity", b"1e999")
-    return checked(len(raw).to_bytes(4, "big") + raw + STATE.seen)
+    seen = len(STATE.seen).to_bytes(4, "big") + STATE.seen
+    return checked(len(raw).to_bytes(4, "big") + raw + seen + STATE.full_results)
 
 
 def value_of(stored: bytes) -> Json:

@@ -16,13 +16,14 @@ a marker, and with it the ledger of what went.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from trimtab.budget import Limits
 from trimtab.marker import ledger_tokens, with_ledger
 from trimtab.plan import EMPTY_PLAN, Drop, Edit, Fold, Plan, Ref, Replace
 from trimtab.policy import StrategyName
+from trimtab.squeeze import has_references, restores
 from trimtab.strategies.clip_newest import clip_newest
 from trimtab.strategies.clip_tool_output import clip_tool_output
 from trimtab.strategies.collapse_failures import collapse_failures
@@ -101,7 +102,7 @@ def _by_tiers(history: History, limits: Limits) -> tuple[Climb, bool]:
     """
     best = Climb(EMPTY_PLAN, history.total_tokens, history.total_tokens)
     cut_short: Climb | None = None
-    for plan in _tiers(history, limits):
+    for plan in _restored(_tiers(history, limits), history):
         best = _better(best, plan, history)
         if best.tokens <= limits.target_tokens:
             noted, is_cut = _noted(best, history, limits)
@@ -117,16 +118,25 @@ def _by_last_resorts(history: History, limits: Limits, best: Climb) -> tuple[Cli
     Returns:
         It and True; the smallest with fillers and False where none does.
     """
-    for plan in _last_resorts(history, limits):
+    for plan in _restored(_last_resorts(history, limits), history):
         best = _better(best, plan, history)
         if best.tokens <= limits.limit_tokens:
             return _noted(best, history, limits)[0], True
     bare = best
-    for plan in _without_fillers(history, limits):
+    for plan in _restored(_without_fillers(history, limits), history):
         bare = _better(bare, plan, history)
         if bare.tokens <= limits.limit_tokens:
             return bare, True
     return replace(best, smallest_tokens=bare.tokens), False
+
+
+def _restored(plans: Iterable[Plan], history: History) -> Iterator[Plan]:
+    """The same plans, with the words of results that would point to what goes."""
+    if not has_references(history.messages):
+        yield from plans
+        return
+    for plan in plans:
+        yield Plan((*plan.edits, *restores(plan, history.messages)), plan.envelope)
 
 
 def _better(best: Climb, plan: Plan, history: History) -> Climb:

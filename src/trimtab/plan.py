@@ -64,6 +64,7 @@ class Replace:
         new: What stands there from now on; of the same type as what stood there.
         reason: Why, in words for the user.
         saved_tokens: What it saves; negative where it costs.
+        is_birth: Whether the part was first sent in this form. A compaction starts from it.
     """
 
     message: int
@@ -71,6 +72,7 @@ class Replace:
     new: Part
     reason: str
     saved_tokens: int = 0
+    is_birth: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from trimtab.budget import Limits
 from trimtab.errors import PolicyError
 from trimtab.messages import Message, ToolResult
 
-__all__ = ["Policy", "StrategyName", "ToolKind", "require_whole"]
+__all__ = ["CacheMarkers", "Policy", "Preset", "StrategyName", "ToolKind", "require_whole"]
 
 StrategyName: TypeAlias = Literal["none", "sliding", "sticky", "mask", "deterministic"]
 """How a request is made smaller.
@@ -20,6 +20,17 @@ it just fits, which rewrites the prefix each time; it is here to be compared
 with. ``sticky``: the oldest go, down to the target. ``mask``: old tool results
 are removed, then the oldest go. ``deterministic``: the whole ladder.
 """
+
+Preset: TypeAlias = Literal["off", "safe", "agent"]
+"""How far birth edits go.
+
+``off``: nothing is changed. ``safe``: what is lossless in meaning. ``agent``:
+all of them; numbers of log lines go, and the middle of a very long output
+where it can be asked for.
+"""
+
+CacheMarkers: TypeAlias = Literal["off", "5m", "1h"]
+"""How long providers shall keep what markers of ours stand on; ``off`` sets none."""
 
 ToolKind: TypeAlias = Literal["read", "write", "edit", "other"]
 """What a tool does to what its ``path`` names.
@@ -70,6 +81,13 @@ class Policy:
         tool_lines: The same for single tools, by name; 0 exempts a tool
             (whatever reads stored originals must be exempt).
         strategy: How a request is made smaller.
+        preset: How far the results of tools are made smaller before they are
+            first sent. None is ``safe`` from a conversation's first compaction
+            on, so that one that stays small goes out unchanged; and ``off`` on
+            models that may bind their thinking to the prefix, unless what was
+            sent is remembered beyond this process.
+        cache_markers: Whether cache markers, and OpenAI's cache key, are set where a
+            client sets none of its own. Those of a client always stay as they are.
         tools: What single tools do, by name, beside those that are known
             (:data:`~trimtab.strategies.targets.KNOWN_TOOLS`). A tool that
             nobody knows makes no result stale.
@@ -91,6 +109,8 @@ class Policy:
     tool_output_max_lines: int = 200
     tool_lines: Mapping[str, int] = field(default_factory=dict)
     strategy: StrategyName = "deterministic"
+    preset: Preset | None = None
+    cache_markers: CacheMarkers = "off"
     tools: Mapping[str, ToolKind] = field(default_factory=dict)
     is_error: Callable[[ToolResult], bool] | None = None
     ledger: bool = True
@@ -107,6 +127,9 @@ class Policy:
             if not (getattr(self, setting) is None or callable(getattr(self, setting))):
                 raise PolicyError(setting, getattr(self, setting), "it must be a function, or None")
         _check_word("strategy", self.strategy, get_args(StrategyName))
+        _check_word("cache_markers", self.cache_markers, get_args(CacheMarkers))
+        if self.preset is not None:
+            _check_word("preset", self.preset, get_args(Preset))
         self._check_tools()
         self._check_order()
 

@@ -13,6 +13,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import partial
 
+from trimtab.births import Births, Earlier, birth_edits, grounded, note_results
 from trimtab.chain import NO_ROUNDS, Rounds, rounds_after
 from trimtab.lineage import align, carried, shifted, sound, within
 from trimtab.messages import Message, ToolResult
@@ -43,6 +44,7 @@ class Known:
         view_bytes: How large they are as they were sent.
         rounds: What the weak key hashes of them.
         seen: Their digests.
+        full_results: Which results of them were sent in full.
     """
 
     state: State | None = None
@@ -56,6 +58,7 @@ class Known:
     view_bytes: int = 0
     rounds: Rounds = NO_ROUNDS
     seen: bytes = field(default=b"", repr=False)
+    full_results: bytes = field(default=b"", repr=False)
 
 
 def recall(turn: Turn, state: State | None, *, is_weighed: bool = True) -> Known:
@@ -83,13 +86,14 @@ def recall(turn: Turn, state: State | None, *, is_weighed: bool = True) -> Known
             view_bytes=state.view_bytes,
             rounds=state.rounds,
             seen=state.seen,
+            full_results=state.full_results,
         )
     places = align(state.digests(), turn.digests())
     messages, manners = turn.request.messages, turn.request.manners
     if not places.is_edited:
         plan = within(state.plan, places.shared)
         return Known(state, places.shared, sound(plan, messages, manners, places.shared))
-    plan = carried(state.plan, places)
+    plan = grounded(carried(state.plan, places), messages)
     newest = max(places.now.values()) + 1
     return Known(state, newest, sound(plan, messages, manners), is_edited=True)
 
@@ -114,41 +118,49 @@ class View:
     Attributes:
         kept: What was sent in place of what is known, as far as it stays.
         added: Edits that mend what is new.
+        born: Birth edits of what is new.
         tokens: What its messages weigh as they would be sent.
         whole_tokens: What they weigh as they came.
         settled: Messages before it are closed.
         settled_tokens: What they weigh as they would be sent.
         rounds: What the weak key hashes.
         seen: A digest of each message.
+        full_results: Which results are sent in full; see :func:`~trimtab.births.note_results`.
         size_bytes: How large its messages are; see :func:`~trimtab.tracker.message_bytes`.
         answer: The answer to what was sent last, where it came back.
     """
 
     kept: Plan
     added: Plan
+    born: Plan
     tokens: int
     whole_tokens: int
     settled: int
     settled_tokens: int
     rounds: Rounds
     seen: bytes = field(repr=False)
+    full_results: bytes = field(repr=False)
     size_bytes: int = 0
     answer: Size | None = None
 
     @property
     def plan(self) -> Plan:
         """All edits of it."""
-        return self.kept + self.added if self.added else self.kept
+        new = self.added + self.born if self.added else self.born
+        return self.kept + new if new else self.kept
 
 
-def go_on(turn: Turn, known: Known, measure: Measure, *, repair: bool) -> View:
-    """Go on from what is known: mend and weigh what is new.
+def go_on(
+    turn: Turn, known: Known, measure: Measure, *, repair: bool, births: Births | None = None
+) -> View:
+    """Go on from what is known: mend, squeeze and weigh what is new.
 
     Args:
         turn: The request.
         known: What is known of it.
         measure: Weighs messages.
         repair: Whether what is broken on arrival is mended.
+        births: What may be done to what tools just answered; None for nothing.
 
     Raises:
         TokenCountError: If the counter fails.
@@ -172,6 +184,17 @@ def go_on(turn: Turn, known: Known, measure: Measure, *, repair: bool) -> View:
             come = _answered(messages, known.messages - start)
             is_new = partial(_is_new, known=known.messages - start, come=come)
             added = Plan(tuple(filter(is_new, added)))
+    births = births or Births()
+    born = Plan(
+        birth_edits(
+            births,
+            messages,
+            known.messages - start,
+            measure,
+            earlier=Earlier(known.full_results, known.plan, request.message),
+            untouchable=_named(added),
+        )
+    )
     came = [measure.message(message) for message in messages]
     weighed = [
         (
@@ -180,25 +203,48 @@ def go_on(turn: Turn, known: Known, measure: Measure, *, repair: bool) -> View:
             if slot.source is None or not slot.is_untouched
             else came[slot.source],
         )
-        for slot in apply(sent + added, messages)
+        for slot in apply(sent + added + born, messages)
     ]
+    new = known.counted - start  # what was counted reaches at least to what is settled
+    full_results = known.full_results
+    if births.preset == "agent":
+        edits = [edit for edit in (*sent, *born) if isinstance(edit, Replace) and edit.is_birth]
+        full_results += note_results(messages, start, edits, new)
+    fresh = [born_slot.message for born_slot in apply(shifted(born, -new), messages[new:])]
     kept = known.plan if sent.edits == before.edits else head + shifted(sent, start)
     added = shifted(added, start) if added else EMPTY_PLAN
-    plan = kept + added
+    born = shifted(born, start) if born else EMPTY_PLAN
+    plan = kept + added + born
     settled, settled_tokens = settle(weighed, start, known.settled_tokens, plan)
-    new = known.counted - start  # what was counted reaches at least to what is settled
     return View(
         kept,
         added,
+        born,
         known.settled_tokens + sum(tokens for _, tokens in weighed),
         known.whole_tokens + sum(came[new:]),
         settled,
         settled_tokens,
         rounds_after(known.rounds, messages[new:]),
         known.seen + b"".join(turn.digests(known.counted)),
-        known.view_bytes + message_bytes(messages[new:]),
+        full_results,
+        known.view_bytes + message_bytes(fresh),
         _answer(messages[new:], came[new:]) if known.counted else None,
     )
+
+
+def _named(plan: Plan) -> AbstractSet[int]:
+    """The messages that a plan names."""
+    named: set[int] = set()
+    for edit in plan:
+        match edit:
+            case Replace():
+                named.add(edit.message)
+            case Drop() | Keep():
+                named.add(edit.ref.message)
+            case Fold():
+                named.update(ref.message for ref in edit.removed)
+                named.update(() if edit.joins is None else (edit.joins,))
+    return named
 
 
 def _answer(messages: Sequence[Message], tokens: Sequence[int]) -> Size:

@@ -4,9 +4,10 @@
 
     Call ── wire.read ──> Turn
                            │ what was sent for the part that is known?   recall
-                           │ what is new: broken? how large?             go_on
+                           │ what is new: broken? squeezed? how large?   go_on
                            │ over the trigger, or a cold moment?         ladder.climb
                            │ the format's word                           Format.complete
+                           │ cache markers, where the client sets none   with_cache_markers
                            └ Plan ── wire.write ──> Rewrite(…, ticket)
 
     ticket + "the provider has taken it"   ──> forwarded ──> State
@@ -21,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from trimtab.births import Births, born, pruned
 from trimtab.budget import Limits, Scale
 from trimtab.chain import digest, links, root
 from trimtab.constraints import Constraints
@@ -44,14 +46,16 @@ from trimtab.messages import Message
 from trimtab.plan import (
     EMPTY_PLAN,
     Changes,
+    Edit,
     Forbidden,
     Outcome,
     OutcomeStatus,
     Plan,
+    Replace,
     apply,
     compose,
 )
-from trimtab.policy import Policy
+from trimtab.policy import Policy, Preset
 from trimtab.recall import Known, View, go_on, recall, settle
 from trimtab.refusal import Refusal
 from trimtab.state import STEPS, State, SurfaceDigest
@@ -62,7 +66,17 @@ from trimtab.tokens import Measure, TokenCounter, counter_for
 from trimtab.tracker import ContextTracker, message_bytes
 from trimtab.turn import Rewrite, Ticket, Turn
 from trimtab.usage import Usage
-from trimtab.wire import Call, Request, check, read, write
+from trimtab.wire import (
+    CacheHints,
+    Call,
+    Request,
+    check,
+    conversation_key,
+    read,
+    view_counts,
+    with_cache_markers,
+    write,
+)
 from trimtab.wire.writing import Forms
 
 __all__ = ["Rewrite", "Session", "Ticket", "Turn"]
@@ -97,6 +111,9 @@ class Session:
         policy: What the user wants kept, and how far to go.
         counter: Counts words; None for the best that is installed for the model of the request.
         headers_settable: Whether headers of the rewrite will be sent.
+        outlives_process: Whether states are kept where they survive a restart.
+        can_recall: Whether the model can ask for what was left out of a result, and is
+            answered in the next request.
     """
 
     def __init__(
@@ -105,10 +122,14 @@ class Session:
         counter: TokenCounter | None = None,
         *,
         headers_settable: bool = True,
+        outlives_process: bool = False,
+        can_recall: bool = False,
     ) -> None:
         self.policy = policy or Policy()
         self._counter = counter
         self._headers_settable = headers_settable
+        self._outlives_process = outlives_process
+        self._can_recall = can_recall
         self._measures: dict[str, Measure] = {}
         self._forms = Forms()  # by content, so that nothing depends on which turns it has seen
 
@@ -262,7 +283,8 @@ class Session:
         surface = _surface(turn, measure, state)
         is_weighed = state is None or state.surface.model == surface.model
         known = recall(turn, state, is_weighed=is_weighed)
-        view = go_on(turn, known, measure, repair=policy.repair)
+        births = Births(self._preset(request, state, policy), policy, self._can_recall)
+        view = go_on(turn, known, measure, repair=policy.repair, births=births)
         if state is not None and learned_tokens is None and state.surface.model == surface.model:
             learned_tokens = state.limit_tokens
         given = [] if room is None else [room.limit_tokens]
@@ -287,6 +309,18 @@ class Session:
             refused=() if state is None else state.refused,
             cut=None if room is None else room.cut,
         )
+
+    def _preset(self, request: Request, state: State | None, policy: Policy) -> Preset:
+        """How far birth edits go: a client that does not ask sees none until it is compacted."""
+        if request.manners.hands_off or (state is not None and state.refused):
+            return "off"
+        if policy.preset is not None:
+            return policy.preset
+        if state is None or not state.compactions:
+            return "off"
+        if request.manners.binds_thinking and not self._outlives_process:
+            return "off"  # what was sent could be forgotten, and nothing else may be sent then
+        return "safe"
 
     def _room(self, model: str, request: Request) -> _Room:
         """What the model's window has room for."""
@@ -316,7 +350,19 @@ class Session:
     def _extend(self, position: Position) -> Draft:
         """What was sent before, and what mends what is new."""
         view = position.view
-        return self._written(position, view.kept, view.added) or self._resend(position)
+        if view.born and not view.added:
+            return self._squeezed(position)
+        return self._written(position, view.kept, view.added + view.born) or self._resend(position)
+
+    def _squeezed(self, position: Position) -> Draft:
+        """What was sent before, and what tools just answered in other words.
+
+        Words in place of words break no rule, so the format is not asked.
+        """
+        view = position.view
+        body = write(position.turn.request, view.plan, self._forms)
+        tokens = position.tokens if position.known.counted else position.tokens_of(view.plan, body)
+        return Draft(view.plan, body, tokens)
 
     def _resend(self, position: Position) -> Draft:
         """What was sent before, and what is new as it came."""
@@ -327,7 +373,7 @@ class Session:
     def _bring_back(self, position: Position) -> Draft | None:
         """All that a smaller limit had removed."""
         mended = _mended(position.turn.request, position.policy)
-        draft = self._written(position, EMPTY_PLAN, mended)
+        draft = self._written(position, born(position.view.plan), mended)
         if draft is None or draft.tokens > position.limits.trigger_tokens:
             return None
         return replace(draft, cause="budget_raised")
@@ -336,9 +382,9 @@ class Session:
         """Make it smaller, in one step and down to the target, at a place where it may be cut."""
         request, limits = position.turn.request, position.limits
         arrived = position.weighed()
-        mended = _mended(request, position.policy)
+        mended = born(position.view.plan) + _mended(request, position.policy)
         climbed = climb(_after(mended, arrived, position.policy), limits)
-        plan = compose(mended, climbed.plan, request.messages)
+        plan = pruned(compose(mended, climbed.plan, request.messages))
         reason, chosen = climbed.forbidden, None
         for wanted in self._candidates(position, plan if climbed.plan else EMPTY_PLAN):
             answer = self._attempt(position, wanted)
@@ -365,12 +411,14 @@ class Session:
         if position.policy.strategy == "none":
             return
         if plan:
-            yield EMPTY_PLAN, plan
+            births = born(plan)
+            others = tuple(edit for edit in plan if edit not in births.edits)
+            yield births, Plan(others, plan.envelope)
         request, limits, view = position.turn.request, position.limits, position.view
         seen = _after(view.plan, position.weighed(), position.policy)
         alone = clip_alone(seen, limits)
         if alone and seen.tokens_under(alone) <= limits.limit_tokens:
-            both = compose(view.plan, alone, request.messages)
+            both = pruned(compose(view.plan, alone, request.messages))
             kept = tuple(edit for edit in both if edit in view.kept.edits)
             added = tuple(edit for edit in both if edit not in kept)
             yield Plan(kept, view.kept.envelope), Plan(added)
@@ -414,11 +462,11 @@ class Session:
         turn, measure = position.turn, position.measure
         plan = draft.plan
         if plan is not position.known.plan:
-            plan = priced(plan, measure, turn.request.message)
+            plan = _priced(plan, position)
         outcome = _outcome(position, draft)
         ticket = Ticket(turn, position.known.state, _becomes(position, draft, plan), plan, outcome)
         return Rewrite(
-            draft.body,
+            self._marked(position, draft),
             _headers(turn.call, plan),
             outcome,
             plan,
@@ -428,6 +476,24 @@ class Session:
             measure.name,
             measure.quality if position.scale == Scale() else "calibrated",
         )
+
+    def _marked(self, position: Position, draft: Draft) -> bytes:
+        """The body with cache markers, where the policy wants them and the client set none."""
+        turn, life = position.turn, position.policy.cache_markers
+        if life == "off" or turn.request.manners.hands_off:
+            return draft.body
+        sent, stable = view_counts(draft.plan, position.known.messages, len(turn.links))
+        hints = CacheHints(
+            surface_tokens=position.surface.tokens,
+            model=turn.call.model,
+            sent_messages=sent,
+            stable_messages=stable,
+            key=conversation_key(turn.request, turn.links),
+            life=life,
+        )
+        is_whole = draft.body is turn.call.body
+        request = turn.request if is_whole else read(draft.body, turn.request.format.name)
+        return with_cache_markers(request, position.measure.message, hints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -581,6 +647,19 @@ def _weigh(request: Request, fixed_tokens: int, measure: Measure, policy: Policy
     return History.weigh(request.messages, fixed_tokens, measure, policy, request.constraints)
 
 
+def _priced(plan: Plan, position: Position) -> Plan:
+    """The plan with what each edit saves; those that were sent before and births know it."""
+    told = {id(edit) for edit in position.known.plan}
+    new = [edit for edit in plan if id(edit) not in told and not _is_birth(edit)]
+    prices = priced(Plan(tuple(new)), position.measure, position.turn.request.message)
+    by_edit = {id(edit): said for edit, said in zip(new, prices, strict=True)}
+    return Plan(tuple(by_edit.get(id(edit), edit) for edit in plan), plan.envelope)
+
+
+def _is_birth(edit: Edit) -> bool:
+    return isinstance(edit, Replace) and edit.is_birth
+
+
 def _mended(request: Request, policy: Policy) -> Plan:
     """What to change in a history that arrived broken."""
     if not policy.repair or request.manners.hands_off:
@@ -710,6 +789,7 @@ def _becomes(position: Position, draft: Draft, plan: Plan) -> State:
         messages=len(turn.links),
         plan=plan,
         seen=view.seen,
+        full_results=view.full_results,
         rounds=view.rounds,
         settled=settled,
         # What joins texts weighs a token or two that no message has alone: it goes along,
@@ -723,6 +803,7 @@ def _becomes(position: Position, draft: Draft, plan: Plan) -> State:
         policy_limit_tokens=position.policy.limit_tokens or 0,
         limit_tokens=position.learned_tokens,
         floor_tokens=floor,
+        compactions=draft.is_compacted + (0 if state is None else state.compactions),
         steps=_steps(position),
         refused=position.refused,
         billed_tokens=0 if state is None else state.billed_tokens,

@@ -23,7 +23,7 @@ __all__ = ["STEPS", "State", "SurfaceDigest", "forms_named"]
 
 Json: TypeAlias = dict[str, Any]
 
-_MAGIC = b"trimtab-state\x02"
+_MAGIC = b"trimtab-state\x03"
 """What a state begins with; its last byte is the version of what follows."""
 
 _CHECK_BYTES = 8
@@ -62,6 +62,8 @@ class State:
         messages: How many messages of the client it covers.
         plan: What was sent in place of them. Places refer to the client's messages.
         seen: A digest of each message, :data:`~trimtab.chain.DIGEST_BYTES` each, in order.
+        full_results: Which results were sent in full, so that the same one later can point to
+            it; see :func:`~trimtab.births.note_results`.
         rounds: What the weak key hashes.
         settled: Messages before it are closed: no result of a call in them is awaited.
         settled_tokens: What the messages before it weigh as they are sent, with the token
@@ -75,6 +77,7 @@ class State:
         policy_limit_tokens: The limit of the policy then.
         limit_tokens: A limit that the provider taught; None for none.
         floor_tokens: A compaction by trigger waits until the request is this large.
+        compactions: How many there were.
         steps: By how many tokens the last turns grew, oldest first, at most :data:`STEPS`.
         refused: Digests of plans that the provider refused; they are not sent again.
         billed_tokens: Total input of the last answer; 0 where nobody said.
@@ -89,6 +92,7 @@ class State:
     messages: int
     plan: Plan = EMPTY_PLAN
     seen: bytes = field(default=b"", repr=False)
+    full_results: bytes = field(default=b"", repr=False)
     rounds: Rounds = NO_ROUNDS
     settled: int = 0
     settled_tokens: int = 0
@@ -100,6 +104,7 @@ class State:
     policy_limit_tokens: int = 0
     limit_tokens: int | None = None
     floor_tokens: int = 0
+    compactions: int = 0
     steps: tuple[int, ...] = ()
     refused: tuple[bytes, ...] = ()
     billed_tokens: int = 0
@@ -140,7 +145,8 @@ class State:
         value["tracker"] = self.tracker.to_fields()
         value["plan"] = store_plan(self.plan, self._name)
         told = dump(value)
-        content = len(told).to_bytes(4, "big") + told + self.seen
+        seen = len(self.seen).to_bytes(4, "big") + self.seen
+        content = len(told).to_bytes(4, "big") + told + seen + self.full_results
         return _MAGIC + _check(content) + content
 
     def forms(self) -> dict[str, bytes]:
@@ -170,19 +176,20 @@ class State:
         Raises:
             StoreError: If the bytes are torn, of another version or no state, or a form is missing.
         """
-        value, seen = _told(stored)
+        value, digests = _told(stored)
         try:
             origin = bytes.fromhex(value["origin"])
             named = {name: forms[name] for name in form_names(value["plan"])}
             if any(_form_name(origin, form) != name for name, form in named.items()):
                 raise StoreError("what a stored state puts in place of something is another one")
             plan = load_plan(value["plan"], {name: load(form) for name, form in named.items()})
-            return cls._of(value, plan, seen)
+            return cls._of(value, plan, digests)
         except _UNREADABLE as error:
             raise StoreError(f"a stored state cannot be read back: {error!r}") from None
 
     @classmethod
-    def _of(cls, value: Json, plan: Plan, seen: bytes) -> State:
+    def _of(cls, value: Json, plan: Plan, digests: bytes) -> State:
+        stop = 4 + int.from_bytes(digests[:4], "big")
         previous, current, *has_calls = value["rounds"]
         model, system, tools, tokens = value["surface"]
         numbers: Json = {name: int(value[name]) for name in _NUMBERS}
@@ -192,7 +199,8 @@ class State:
             **hashes,
             links=tuple(map(bytes.fromhex, value["links"])),
             plan=plan,
-            seen=seen,
+            seen=digests[4:stop],
+            full_results=digests[stop:],
             rounds=Rounds(bytes.fromhex(previous), bytes.fromhex(current), *has_calls),
             surface=SurfaceDigest(
                 bytes.fromhex(model), bytes.fromhex(system), bytes.fromhex(tools), int(tokens)
@@ -226,6 +234,7 @@ _NUMBERS = (
     "whole_tokens",
     "policy_limit_tokens",
     "floor_tokens",
+    "compactions",
     "billed_tokens",
 )
 
@@ -247,7 +256,7 @@ def _form_name(origin: bytes, form: bytes) -> str:
 
 
 def _told(stored: bytes) -> tuple[Json, bytes]:
-    """What a stored state tells, and the digests behind it."""
+    """What a stored state tells, and the digests behind it: of messages, and of results."""
     start = len(_MAGIC) + _CHECK_BYTES
     if not stored.startswith(_MAGIC[:-1]):
         raise StoreError("these bytes are no stored state")

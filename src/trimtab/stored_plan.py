@@ -94,13 +94,14 @@ def _store_edit(edit: Edit, keep: Callable[[Json], str]) -> Json:
                 "saved": edit.saved_tokens,
             }
         case Replace():
-            return {
+            stored = {
                 "edit": "replace",
                 "at": [edit.message, edit.part],
                 "form": keep(_store_part(edit.new)),
                 "why": edit.reason,
                 "saved": edit.saved_tokens,
             }
+            return stored | ({"birth": True} if edit.is_birth else {})
         case Fold():
             return {
                 "edit": "fold",
@@ -122,7 +123,8 @@ def _load_edit(value: Json, forms: Forms) -> Edit:
         case "replace":
             message, part = value["at"]
             new = _load_part(forms[value["form"]])
-            return Replace(message, part, new, value["why"], value["saved"])
+            is_birth = value.get("birth", False)
+            return Replace(message, part, new, value["why"], value["saved"], is_birth)
         case "fold":
             return Fold(
                 tuple(_load_refs(value["refs"])),

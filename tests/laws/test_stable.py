@@ -35,6 +35,7 @@ from tests.laws.conversations import history_of
 from trimtab import (
     CharTokenCounter,
     Engine,
+    Plan,
     Policy,
     PrefixBroken,
     Refusal,
@@ -43,6 +44,11 @@ from trimtab import (
     Usage,
     in_memory,
 )
+from trimtab.births import born
+from trimtab.messages import ToolResult
+from trimtab.plan import Changes
+from trimtab.policy import Preset
+from trimtab.squeeze import pointed
 from trimtab.state import State
 from trimtab.wire import Call, read, write
 
@@ -61,9 +67,20 @@ AGENTS: dict[str, Callable[[], Agent]] = {
 }
 
 WORDS = st.sampled_from(["go on", "now the tests, please", "naïve 日本語", "no\n\nreally"])
-TEXTS = {"short": "ok", "lines": "line\n" * 40, "blob": "x" * 900, "words": "as many words " * 80}
+ROWS = json.dumps([{"id": n, "name": f"file-{n}.py", "is_open": n % 2 == 0} for n in range(12)])
+TEXTS = {
+    "short": "ok",
+    "lines": "line\n" * 40,
+    "blob": "x" * 900,
+    "words": "as many words " * 80,
+    "rows": ROWS,
+    "spread": json.dumps({"files": ["a.py", "b.py"], "count": 2}, indent=4),
+    "log": "".join(f"12:00:{n:02d} INFO worker {n} took {n * 7} ms\n" for n in range(30)),
+    "colours": "\x1b[32mpassed\x1b[0m\n\x1b[31mfailed\x1b[0m\n" * 3,
+}
 """What tools answer, by a name that a failing script can be read with."""
 RESULTS = st.lists(st.sampled_from(list(TEXTS)), min_size=1, max_size=3)
+PRESETS: st.SearchStrategy[Preset | None] = st.sampled_from([None, "off", "safe", "agent"])
 MARKED = st.sampled_from([None, 0, 0, 2])
 
 
@@ -79,22 +96,28 @@ class Conversation(RuleBasedStateMachine):
         super().__init__()
         self.agent = type(self).make_agent()
         self.limit = LIMIT
-        self.engine = type(self).make_engine(Policy(limit_tokens=LIMIT))
+        self.preset: Preset | None = None
+        self.engine = type(self).make_engine(self.policy())
         self.branches: list[Branch] = []
         self.clock = 1000.0
         self.share: float | None = None
         self.allowed: set[str] = set()  # causes of breaks on this turn
         self.ever: set[str] = set()  # causes from now on
 
+    def policy(self) -> Policy:
+        """The settings of the moment."""
+        return Policy(limit_tokens=self.limit, preset=self.preset)
+
     def rewriter(self) -> Session:
         """The session in the engine."""
         session: Session = self.engine.engine.session
         return session
 
-    @initialize(words=WORDS, share=st.sampled_from([None, 0.7, 1.0, 1.6]))
-    def begin(self, words: str, share: float | None) -> None:
+    @initialize(words=WORDS, share=st.sampled_from([None, 0.7, 1.0, 1.6]), preset=PRESETS)
+    def begin(self, words: str, share: float | None, preset: Preset | None) -> None:
         """A conversation begins, with a provider that bills so much of what is counted, or is silent."""
         self.share = share
+        self.change_preset(preset)
         self.branches.append(self.agent.start(words))
         self.send(self.branches[0], None)
 
@@ -214,7 +237,13 @@ class Conversation(RuleBasedStateMachine):
         """The user sets another limit."""
         self.limit = int(LIMIT * factor)
         self.ever.add("budget_raised")
-        self.rewriter().policy = Policy(limit_tokens=self.limit)
+        self.rewriter().policy = self.policy()
+
+    @rule(preset=PRESETS)
+    def change_preset(self, preset: Preset | None) -> None:
+        """The user sets another preset: what was sent stays as it was."""
+        self.preset = preset
+        self.rewriter().policy = self.policy()
 
     @rule(seconds=st.sampled_from([10.0, 600.0]))
     def wait(self, seconds: float) -> None:
@@ -307,6 +336,7 @@ class Conversation(RuleBasedStateMachine):
         if branch.sent is not None and not causes:
             assert sent[: len(branch.sent)] == branch.sent
         self.look_at_signatures(branch, rewrite)
+        assert dangling(rewrite) == []
 
     def look_at_signatures(self, branch: Branch, rewrite: Rewrite) -> None:
         """On models that bind thinking, none goes out behind what it was not signed for, or it is said."""
@@ -370,7 +400,29 @@ class Reordering(Forgetful):
         return replace(rewrite, body=json.dumps(value, ensure_ascii=False).encode())
 
 
-@pytest.mark.parametrize("fault", [Forgetful, Reordering])
+class Rechoosing(Forgetful):
+    """A fault: what was squeezed at birth is forgotten, so that it goes out in full the next time."""
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__(policy)
+        rewrite = self.engine.session.rewrite
+        self.engine.session.rewrite = lambda turn, state: rewrite(turn, _without_births(state))
+
+    def rewrite(self, call: Call, format: str) -> Rewrite:  # noqa: A002 - the word for it
+        """With a state that has lost its birth edits."""
+        rewrite: Rewrite = self.sync.rewrite(call, format)
+        return rewrite
+
+
+def _without_births(state: State | None) -> State | None:
+    if state is None:
+        return None
+    births = born(state.plan).edits
+    kept = tuple(edit for edit in state.plan if edit not in births)
+    return replace(state, plan=Plan(kept, state.plan.envelope))
+
+
+@pytest.mark.parametrize("fault", [Forgetful, Reordering, Rechoosing])
 @pytest.mark.parametrize("name", ["anthropic", "openai-chat"])
 def test_the_law_catches_a_planted_fault(fault: Any, name: str) -> None:
     """Each breaks the prefix without saying so."""
@@ -384,6 +436,40 @@ def test_the_law_catches_a_planted_fault(fault: Any, name: str) -> None:
         run_state_machine_as_test(
             machine, settings=settings(SETTINGS, phases=[Phase.generate], max_examples=20)
         )
+
+
+def dangling(rewrite: Rewrite) -> list[str]:
+    """Calls that a reference in a request points to, and whose words are not in it in full."""
+    messages = rewrite.ticket.turn.request.messages
+    came = {
+        part.call_id: (place, number, part)
+        for place, message in reversed(list(enumerate(messages)))
+        for number, part in enumerate(message.parts)
+        if isinstance(part, ToolResult)
+    }
+    changes = Changes(rewrite.plan)
+    births = {(edit.message, edit.part): edit.new for edit in born(rewrite.plan).edits}
+    found = []
+    for place, parts in changes.replaced.items():
+        for number, new in parts.items():
+            is_sent = place not in changes.gone and number not in changes.dropped.get(place, ())
+            call_id = pointed(new) if isinstance(new, ToolResult) and is_sent else None
+            if call_id is None:
+                continue
+            where, which, target = came.get(call_id, (-1, -1, None))
+            sent = changes.replaced.get(where, {}).get(which)
+            is_full = sent is None or sent == births.get((where, which))
+            old = messages[place].parts[number]
+            if (
+                target is None
+                or not is_full
+                or where in changes.gone
+                or which in changes.dropped.get(where, ())
+                or not isinstance(old, ToolResult)
+                or target.content != old.content
+            ):
+                found.append(call_id)
+    return found
 
 
 def test_writing_a_plan_again_gives_the_same_bytes() -> None:

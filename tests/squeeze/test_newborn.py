@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from trimtab import CharTokenCounter, Message, Text, ToolCall, ToolResult
 from trimtab.messages import Media, Opaque
 from trimtab.plan import Replace
-from trimtab.squeeze import Preset, digest, in_full, squeeze
+from trimtab.policy import Preset
+from trimtab.squeeze import digest, in_full, squeeze
 
 COUNT = CharTokenCounter().count
 
@@ -59,7 +60,7 @@ def test_safe_does_what_is_lossless(text: str, safe: str, reason: str) -> None:
     edits = squeeze(message, "safe", COUNT, place=7)
 
     new = ToolResult("b", (Text(safe),))
-    assert edits == (Replace(7, 1, new, reason, COUNT(text) - COUNT(safe)),)
+    assert edits == (Replace(7, 1, new, reason, COUNT(text) - COUNT(safe), is_birth=True),)
 
 
 @pytest.mark.parametrize("text", [LOG, COMPACT, LONG, PLAIN])

@@ -16,8 +16,16 @@ a pure function of the text; what it puts in begins with
 and give it its place there.
 """
 
-from trimtab.squeeze.newborn import Preset, in_full, squeeze
+from trimtab.squeeze.newborn import in_full, squeeze
 from trimtab.squeeze.quoting import will_be_quoted
-from trimtab.squeeze.references import digest, restores
+from trimtab.squeeze.references import digest, has_references, pointed, restores
 
-__all__ = ["Preset", "digest", "in_full", "restores", "squeeze", "will_be_quoted"]
+__all__ = [
+    "digest",
+    "has_references",
+    "in_full",
+    "pointed",
+    "restores",
+    "squeeze",
+    "will_be_quoted",
+]

@@ -8,13 +8,14 @@ The law of this file: an edit that does not save tokens is undone.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from trimtab.boundaries import MADE_PREFIX
 from trimtab.messages import Message, ResultContent, Text, ToolResult
 from trimtab.plan import Replace
+from trimtab.policy import Preset
 from trimtab.squeeze.clip_output import clip_output
 from trimtab.squeeze.columns import columns
 from trimtab.squeeze.fold_logs import fold_logs
@@ -23,15 +24,7 @@ from trimtab.squeeze.references import digest, refer
 from trimtab.squeeze.repeated_lines import repeated_lines
 from trimtab.squeeze.terminal_noise import terminal_noise
 
-__all__ = ["Preset", "in_full", "squeeze"]
-
-Preset: TypeAlias = Literal["off", "safe", "agent"]
-"""How far birth edits go.
-
-``off``: nothing is changed. ``safe``: what is lossless in meaning. ``agent``:
-all of them; numbers of log lines go, and the middle of a very long output
-where it can be asked for.
-"""
+__all__ = ["in_full", "squeeze"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +89,8 @@ def squeeze(
     """
     if preset == "off" or not message.result_ids:
         return ()
-    known = dict(seen or {})
+    met: dict[str, str] = {}
+    known: Mapping[str, str] = ChainMap(met, seen or {})  # type: ignore[arg-type]  # it is read alone
     edits: list[Replace] = []
     for number, part in enumerate(message.parts):
         if not isinstance(part, ToolResult):
@@ -111,7 +105,7 @@ def squeeze(
         if squeezed.reasons:
             edits.append(squeezed.as_edit(place, number))
         if squeezed.name and squeezed.is_full:
-            known.setdefault(squeezed.name, part.call_id)
+            met.setdefault(squeezed.name, part.call_id)
     return tuple(edits)
 
 
@@ -159,7 +153,8 @@ class _Squeezed:
         """The edit that puts it in its place."""
         result = self._result
         new = ToolResult(result.call_id, tuple(self._content), result.is_error)
-        return Replace(message, part, new, "; ".join(self.reasons), self.saved)
+        why = "; ".join(self.reasons)
+        return Replace(message, part, new, why, self.saved, is_birth=True)
 
     def refer(self, seen: Mapping[str, str]) -> None:
         """Let it point to the same result, sent before."""

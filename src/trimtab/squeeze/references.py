@@ -18,7 +18,7 @@ from trimtab.boundaries import MADE_PREFIX
 from trimtab.messages import Message, Text, ToolResult
 from trimtab.plan import Changes, Plan, Replace
 
-__all__ = ["RESTORED", "digest", "refer", "restores"]
+__all__ = ["RESTORED", "digest", "has_references", "pointed", "refer", "restores"]
 
 RESTORED = "what it pointed to goes: its words put back"
 
@@ -64,6 +64,11 @@ def refer(result: ToolResult, name: str, seen: Mapping[str, str]) -> ToolResult 
     return ToolResult(result.call_id, (Text(f"{_START}{call_id}]"),))
 
 
+def has_references(messages: Sequence[Message]) -> bool:
+    """Whether a result of a conversation points to another."""
+    return any(pointed(result) is not None for _, _, result in _results(messages))
+
+
 def restores(plan: Plan, messages: Sequence[Message]) -> tuple[Replace, ...]:
     """Put back the words of references that a plan would leave pointing to nothing.
 
@@ -85,16 +90,18 @@ def restores(plan: Plan, messages: Sequence[Message]) -> tuple[Replace, ...]:
     now: dict[str, str] = {}  # a call whose result goes: the call that has its words from now on
     edits: list[Replace] = []
     for message, part, result in _results(messages):
-        pointed = _pointed(result)
-        if pointed is None:
+        call_id = pointed(result)
+        if call_id is None:
             full[result.call_id] = result
             is_going[result.call_id] = not _stays(changes, message, part)
-        elif pointed in full and is_going[pointed] and _stays(changes, message, part):
-            words = full[pointed].content
-            if pointed in now:
-                words = (Text(f"{_START}{now[pointed]}]"),)
-            now.setdefault(pointed, result.call_id)
-            edits.append(Replace(message, part, ToolResult(result.call_id, words), RESTORED))
+        elif call_id in full and is_going[call_id] and _stays(changes, message, part):
+            words = full[call_id].content
+            is_pointing = call_id in now
+            if is_pointing:
+                words = (Text(f"{_START}{now[call_id]}]"),)
+            now.setdefault(call_id, result.call_id)
+            new = ToolResult(result.call_id, words)
+            edits.append(Replace(message, part, new, RESTORED, is_birth=is_pointing))
     return tuple(edits)
 
 
@@ -106,7 +113,7 @@ def _results(messages: Sequence[Message]) -> Iterator[tuple[int, int, ToolResult
                     yield place, number, part
 
 
-def _pointed(result: ToolResult) -> str | None:
+def pointed(result: ToolResult) -> str | None:
     """The call that a result points to; None where it is no reference."""
     if len(result.content) != 1 or not isinstance(result.content[0], Text):
         return None

@@ -15,9 +15,10 @@ reaches the neutral code as :class:`~trimtab.constraints.Constraints`, and
 from trimtab.errors import BodyTooLargeError, UnknownEncodingError
 from trimtab.wire.answers import Answer, stream_answer, write_answer, write_error
 from trimtab.wire.building import build
+from trimtab.wire.cache_points import CacheHints, conversation_key, view_counts, with_cache_markers
 from trimtab.wire.checking import check
 from trimtab.wire.encodings import undo_encoding
-from trimtab.wire.format import Format
+from trimtab.wire.format import CacheLife, Format
 from trimtab.wire.formats import FORMATS, format_named
 from trimtab.wire.provider_errors import classify_error
 from trimtab.wire.reading import read
@@ -31,6 +32,8 @@ __all__ = [
     "FORMATS",
     "Answer",
     "BodyTooLargeError",
+    "CacheHints",
+    "CacheLife",
     "Call",
     "Format",
     "Problem",
@@ -41,13 +44,16 @@ __all__ = [
     "build",
     "check",
     "classify_error",
+    "conversation_key",
     "format_named",
     "read",
     "stream_answer",
     "undo_encoding",
     "usage_from",
     "usage_of",
+    "view_counts",
     "view_pieces",
+    "with_cache_markers",
     "write",
     "write_answer",
     "write_error",

@@ -34,7 +34,7 @@ from trimtab.messages import (
 )
 from trimtab.plan import Forbidden, Plan
 from trimtab.wire.anthropic_rules import RULES, check_messages
-from trimtab.wire.claude_models import claude_model
+from trimtab.wire.claude_models import claude_model, least_cacheable_tokens
 from trimtab.wire.claude_thinking import (
     BINDING_BETA,
     ask_to_drop,
@@ -42,7 +42,9 @@ from trimtab.wire.claude_thinking import (
     follow_system_messages,
 )
 from trimtab.wire.format import (
+    CacheLife,
     Format,
+    MarkerRules,
     Outline,
     Setup,
     SurfaceForms,
@@ -86,6 +88,12 @@ _WHOLE = frozenset(("search_result", "server_tool_use", "mcp_tool_use", "contain
 """Blocks that stay opaque but leave with their message like any other. So do ``*_tool_result``."""
 
 # ------------------------------------------------------------------ decoding
+
+
+_MARKED = frozenset((b'"text"', b'"image"', b'"document"', b'"search_result"', b'"tool_result"'))
+"""Blocks of a user message, and of the system prompt, that a cache marker is set on."""
+
+_MOST_MARKERS = 4  # A9
 
 
 _OWN_OPAQUE = frozenset(("document", "tool_reference", "browser_state", "compaction"))
@@ -277,6 +285,22 @@ class Anthropic(Format):
                 low, high = members["cache_control"]
                 markers.append(raw[low:high])
         return [marker for marker in markers if marker != b"null"]
+
+    def marker_rules(self, request: Request, model: str, life: CacheLife) -> MarkerRules | None:
+        if request.members.get("anthropic_version", b"").startswith(b'"bedrock'):
+            return None
+        marker = {"type": "ephemeral"} if life == "5m" else {"type": "ephemeral", "ttl": life}
+        return MarkerRules(
+            decided_by=("cache_control",),
+            least_tokens=least_cacheable_tokens(model),
+            marker=("cache_control", dump(marker)),
+            most=_MOST_MARKERS,
+            blocks=_MARKED,
+            # A system message inside the conversation may be gone on the next turn (`clear_at`).
+            unmarked_roles=(b'"assistant"', b'"system"'),
+            surface_fields=("system", "tools"),
+            marks_end=True,
+        )
 
     def body(self, messages: Sequence[Message], setup: Setup) -> Json:
         surface = setup.surface

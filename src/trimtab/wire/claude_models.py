@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["ClaudeModel", "claude_model"]
+__all__ = ["ClaudeModel", "claude_model", "least_cacheable_tokens"]
 
 _NAMES = "opus|sonnet|haiku|fable|mythos|instant"
 _NEW = re.compile(rf"({_NAMES})-(\d)(?:[-.](\d{{1,2}}))?(?!\d)")
@@ -31,6 +31,23 @@ _FREE_CHOICE_FROM = {"fable": (5, 1), "mythos": (5, 1), "opus": (5, 5), "sonnet"
 
 # The first of each family that takes a system message inside the conversation (A15).
 _MID_SYSTEM_FROM = {"opus": (4, 8), "fable": (5, 0), "mythos": (5, 0), "sonnet": (5, 5)}
+
+# The shortest prefix that is cached, in tokens, as Anthropic's documentation lists it;
+# a model that is not listed is taken to need the longest.
+_LEAST_CACHEABLE = {
+    ("opus", (5, 0)): 512,
+    ("fable", (5, 0)): 512,
+    ("fable", (5, 1)): 512,
+    ("mythos", (5, 0)): 512,
+    ("mythos", (5, 1)): 512,
+    ("sonnet", (5, 5)): 512,
+    ("opus", (4, 8)): 1024,
+    ("sonnet", (5, 0)): 1024,
+    ("sonnet", (4, 6)): 1024,
+    ("sonnet", (4, 5)): 1024,
+    ("opus", (4, 7)): 2048,
+}
+_MOST_NEEDED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +129,15 @@ def claude_model(model: str) -> ClaudeModel | None:
     if match := _OLD.search(name):
         return ClaudeModel(match[3], (int(match[1]), int(match[2] or 0)))
     return ClaudeModel("", (0, 0))
+
+
+def least_cacheable_tokens(model: str) -> int:
+    """Tokens that a prefix must have to be cached; a shorter one is silently not.
+
+    Args:
+        model: The model's id; one that is not known is taken to need the most.
+    """
+    known = claude_model(model)
+    if known is None:
+        return _MOST_NEEDED
+    return _LEAST_CACHEABLE.get((known.family, known.version), _MOST_NEEDED)

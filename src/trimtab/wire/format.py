@@ -14,7 +14,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from trimtab.errors import MalformedBodyError
 from trimtab.messages import Opaque, ResultContent, Role, Text, ToolCall, ToolResult
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from trimtab.wire.request import Request
     from trimtab.wire.rules import Findings, Rule
 
-__all__ = ["Format", "Outline", "Setup", "SurfaceForms", "may_be_bare"]
+__all__ = ["CacheLife", "Format", "MarkerRules", "Outline", "Setup", "SurfaceForms", "may_be_bare"]
 
 
 class Outline(NamedTuple):
@@ -73,6 +73,38 @@ class SurfaceForms(NamedTuple):
     model: bytes
     system: bytes
     tools: bytes
+
+
+CacheLife: TypeAlias = Literal["5m", "1h"]
+"""How long a provider that lets one choose keeps a prefix that nobody reads."""
+
+
+class MarkerRules(NamedTuple):
+    """How a request tells its provider where a prefix ends that is worth caching.
+
+    JSON values stand here as their JSON text.
+
+    Attributes:
+        decided_by: Top-level keys by which a client decides on caching itself.
+        least_tokens: Tokens that a prefix must have to be cached.
+        marker: Key and value of a cache marker.
+        most: Cache markers that may be set.
+        blocks: Types of blocks that one may be set on.
+        unmarked_roles: Roles in whose messages none is set.
+        surface_fields: Top-level keys of lists that one may be set in, the last of the prefix first.
+        marks_end: Whether the end needs one; False where the provider marks it itself.
+        key_field: Top-level key of what routes equal prefixes to the same cache; empty for none.
+    """
+
+    decided_by: tuple[str, ...]
+    least_tokens: int
+    marker: tuple[str, bytes]
+    most: int
+    blocks: frozenset[bytes]
+    unmarked_roles: tuple[bytes, ...]
+    surface_fields: tuple[str, ...] = ()
+    marks_end: bool = False
+    key_field: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +244,19 @@ class Format(ABC):
     @abstractmethod
     def cache_markers(self, message: bytes) -> list[bytes]:
         """Find the client's cache markers in a message, as JSON text, in order."""
+
+    def marker_rules(self, request: Request, model: str, life: CacheLife) -> MarkerRules | None:  # noqa: ARG002 - for formats with nothing to set
+        """Say how cache markers can be set in a request.
+
+        Args:
+            request: The request.
+            model: The model that it is for.
+            life: How long a marked prefix is to be kept, where that can be said.
+
+        Returns:
+            None where nothing can be set.
+        """
+        return None
 
     @abstractmethod
     def body(self, messages: Sequence[Message], setup: Setup) -> dict[str, Any]:

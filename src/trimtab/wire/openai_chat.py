@@ -33,7 +33,9 @@ from trimtab.messages import (
 from trimtab.plan import Forbidden, Plan
 from trimtab.wire.claude_models import claude_model
 from trimtab.wire.format import (
+    CacheLife,
     Format,
+    MarkerRules,
     Outline,
     Setup,
     SurfaceForms,
@@ -61,6 +63,7 @@ from trimtab.wire.json_spans import (
     whole_number,
 )
 from trimtab.wire.media import data_url, image_size, openai_detail, recording_seconds
+from trimtab.wire.openai_caching import openai_marker_rules
 from trimtab.wire.openai_chat_rules import RULES, check_chat
 from trimtab.wire.request import Request
 from trimtab.wire.rules import Findings, Rule
@@ -79,6 +82,10 @@ _ROLES: dict[str, Role] = {
 
 _KNOWN_PARTS = frozenset(("text", "refusal", "image_url", "input_audio", "file"))
 """Content parts that are understood. Each holds what it is about under its own type as key."""
+
+
+_MARKED = frozenset((b'"text"', b'"image_url"', b'"file"'))
+"""Content parts that a cache marker is set on."""
 
 
 # ------------------------------------------------------------------ decoding
@@ -294,6 +301,9 @@ class OpenAIChat(Format):
         spans = [(block, object_spans(block).get("cache_control")) for block in blocks]
         markers = [block[slice(*span)] for block, span in spans if span]
         return [marker for marker in markers if marker != b"null"]
+
+    def marker_rules(self, request: Request, model: str, life: CacheLife) -> MarkerRules | None:  # noqa: ARG002 - the model alone decides
+        return openai_marker_rules(model, _MARKED, unmarked_roles=(b'"assistant"', b'"function"'))
 
     def body(self, messages: Sequence[Message], setup: Setup) -> Json:
         surface = setup.surface

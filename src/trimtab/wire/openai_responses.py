@@ -34,7 +34,9 @@ from trimtab.messages import (
 )
 from trimtab.plan import Forbidden, Plan
 from trimtab.wire.format import (
+    CacheLife,
     Format,
+    MarkerRules,
     Outline,
     Setup,
     SurfaceForms,
@@ -68,6 +70,7 @@ from trimtab.wire.media import (
     openai_detail,
     recording_seconds,
 )
+from trimtab.wire.openai_caching import openai_marker_rules
 from trimtab.wire.openai_responses_rules import (
     CALLS,
     INPUT_KINDS,
@@ -343,6 +346,11 @@ class OpenAIResponses(Format):
 
     def can_hold_marker(self, block: Mapping[str, bytes]) -> bool:
         return block.get("type") in _MARKED and block.get("text") != b'""'
+
+    def marker_rules(self, request: Request, model: str, life: CacheLife) -> MarkerRules | None:  # noqa: ARG002 - the model alone decides
+        if _references(request):
+            return None
+        return openai_marker_rules(model, frozenset(_MARKED), unmarked_roles=(b'"assistant"',))
 
     def body(self, messages: Sequence[Message], setup: Setup) -> Json:
         surface = setup.surface
