@@ -13,9 +13,9 @@ import pytest
 from trimtab import CharTokenCounter, Policy, PrefixBroken, Refusal, Session
 from trimtab.births import born, grounded, note_results, pruned
 from trimtab.messages import Message, Text, ToolResult
-from trimtab.plan import Drop, Plan, Ref, Replace
+from trimtab.plan import Drop, Edit, Plan, Ref, Replace
 from trimtab.policy import Preset
-from trimtab.squeeze import squeeze
+from trimtab.squeeze import RESTORED, squeeze
 from trimtab.state import State
 from trimtab.wire import Call, check
 
@@ -129,6 +129,7 @@ def test_models_that_bind_thinking_are_squeezed_where_states_survive(
     """A state that is lost cannot be told what was sent."""
     worker = session(limit=2_000, outlives_process=outlives)
     state: State | None = None
+    sent_body = b""
     history: list[Json] = [{"role": "user", "content": "go"}]
     for number in range(9):
         use = {"type": "tool_use", "id": f"t{number}", "name": "run", "input": {}}
@@ -138,12 +139,12 @@ def test_models_that_bind_thinking_are_squeezed_where_states_survive(
         request = {"model": "claude-opus-5-5", "max_tokens": 99, "messages": history}
         turn = worker.read(Call(json.dumps(request).encode()))
         rewrite = worker.rewrite(turn, state)
-        state = worker.forwarded(rewrite.ticket)
+        state, sent_body = worker.forwarded(rewrite.ticket), rewrite.body
     assert state is not None
 
     assert state.compactions
     assert (
-        ROWS not in json.loads(rewrite.body)["messages"][-1]["content"][0]["content"]
+        ROWS not in json.loads(sent_body)["messages"][-1]["content"][0]["content"]
     ) is is_squeezed
 
 
@@ -300,16 +301,22 @@ def test_references_without_their_words_are_taken_back(target: Message) -> None:
     assert grounded(plan, [target, messages[1]]) == Plan()
 
 
-def test_birth_edits_of_what_goes_or_is_made_anew_are_dropped() -> None:
-    """They say nothing any more."""
+def test_edits_that_say_nothing_any_more_are_dropped() -> None:
+    """Birth edits of what goes or is made anew, and words put back as they came."""
+    messages = [Message.tool("a", "old"), Message.tool("b", "old")]
     birth = Replace(0, 0, ToolResult("a", (Text("x"),)), "b", is_birth=True)
     other = Replace(1, 0, ToolResult("b", (Text("x"),)), "b", is_birth=True)
     newer = Replace(0, 0, ToolResult("a", (Text("y"),)), "c")
+    back = Replace(0, 0, ToolResult("a", (Text("old"),)), RESTORED)
     dropped = Drop(Ref(1), "d")
 
-    assert pruned(Plan((birth, other))) == Plan((birth, other))
-    assert pruned(Plan((birth, other, newer, dropped))) == Plan((newer, dropped))
-    assert pruned(Plan((birth, other, Drop(Ref(1, (0,)), "d")))).edits[0] is birth
+    def left(*edits: Edit) -> tuple[Edit, ...]:
+        return pruned(Plan(edits), messages).edits
+
+    assert left(birth, other) == (birth, other)
+    assert left(birth, other, newer, dropped) == (newer, dropped)
+    assert left(birth, other, Drop(Ref(1, (0,)), "d"))[0] is birth
+    assert left(birth, other, back) == (other,)
     assert born(Plan((birth, newer))) == Plan((birth,))
 
 

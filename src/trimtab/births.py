@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trimtab.messages import Message, Opaque, ToolCall, ToolResult
-from trimtab.plan import Changes, Plan, Replace
+from trimtab.plan import Changes, Edit, Plan, Replace
 from trimtab.policy import Policy, Preset
-from trimtab.squeeze import digest, in_full, pointed, squeeze, will_be_quoted
+from trimtab.squeeze import RESTORED, digest, in_full, pointed, squeeze, will_be_quoted
 from trimtab.strategies.targets import target_of
 from trimtab.tokens import Measure
 
@@ -209,23 +209,32 @@ def born(plan: Plan) -> Plan:
     return Plan(tuple(edit for edit in plan if isinstance(edit, Replace) and edit.is_birth))
 
 
-def pruned(plan: Plan) -> Plan:
-    """The same plan without birth edits that say nothing any more: of what goes, or is made anew."""
+def pruned(plan: Plan, messages: Sequence[Message]) -> Plan:
+    """The same plan without edits that say nothing any more.
+
+    They are birth edits of what goes or is made anew, and words that are put
+    back as they came.
+
+    Args:
+        plan: The plan.
+        messages: The history that it changes.
+    """
     changes = Changes(plan)
     newest: dict[tuple[int, int], Replace] = {}
     for edit in plan:
         if isinstance(edit, Replace):
             newest[edit.message, edit.part] = edit
-    edits = tuple(
-        edit
-        for edit in plan
-        if not (isinstance(edit, Replace) and edit.is_birth)
-        or (
-            newest[edit.message, edit.part] is edit
-            and edit.message not in changes.gone
-            and edit.part not in changes.dropped.get(edit.message, ())
-        )
-    )
+
+    def says_something(edit: Edit) -> bool:
+        if not isinstance(edit, Replace):
+            return True
+        if not edit.is_birth:
+            return edit.reason != RESTORED or edit.new != messages[edit.message].parts[edit.part]
+        is_there = edit.part not in changes.dropped.get(edit.message, ())
+        is_newest = newest[edit.message, edit.part] is edit
+        return is_newest and is_there and edit.message not in changes.gone
+
+    edits = tuple(filter(says_something, plan))
     return plan if len(edits) == len(plan.edits) else Plan(edits, plan.envelope)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
@@ -26,6 +26,7 @@ from trimtab.messages import Message, ToolResult
 from trimtab.plan import EMPTY_PLAN, Outcome, Plan, apply, compose
 from trimtab.policy import Policy, ToolKind, require_whole
 from trimtab.strategies.history import History
+from trimtab.summary import SummaryStats
 from trimtab.tokens import Measure, TokenCounter, counter_for
 from trimtab.tokens.cache import CachedCounter
 
@@ -34,7 +35,13 @@ __all__ = [
     "CompactionConfig",
     "CompactionStrategy",
     "DefaultCompaction",
+    "Growth",
+    "Room",
+    "checked_config",
+    "checked_used",
     "compact_messages",
+    "compacted",
+    "room_for",
 ]
 
 MAX_CONTEXT_TOKENS = 100_000
@@ -193,11 +200,58 @@ class Compacted:
         messages: The list to go on with; the one that was given where nothing was done.
         outcome: Whether it fits, in numbers.
         plan: What was changed, by places in the list that was given.
+        summary: What was billed for the briefing that came up in it, spliced in or
+            not; None where there was none.
     """
 
     messages: list[Message] = field(repr=False)
     outcome: Outcome
     plan: Plan = EMPTY_PLAN
+    summary: SummaryStats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a list weighs, and what it may weigh.
+
+    Attributes:
+        tokens: Of all its messages.
+        budget_tokens: What they must not pass, 1 or more.
+    """
+
+    tokens: int
+    budget_tokens: int
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the list is within its budget."""
+        return self.tokens <= self.budget_tokens
+
+
+class Growth:
+    """By how much a list grows a turn, learned from lists that are fed back."""
+
+    def __init__(self) -> None:
+        self._steps: deque[int] = deque(maxlen=_STEPS)
+        self._count = 0
+        self._newest: Message | None = None
+
+    @property
+    def tokens(self) -> float | None:
+        """The mean of the last turns; None before the first."""
+        return sum(self._steps) / len(self._steps) if self._steps else None
+
+    def learn(self, messages: Sequence[Message], measure: Measure) -> None:
+        """Note by how much a list grew, where it goes on from what was returned."""
+        if not 0 < self._count < len(messages):
+            return
+        if messages[self._count - 1] is self._newest:
+            self._steps.append(sum(map(measure.message, messages[self._count :])))
+
+    def returned(self, messages: Sequence[Message]) -> None:
+        """Note what was returned."""
+        self._count = len(messages)
+        self._newest = messages[-1] if messages else None
 
 
 class CompactionStrategy(Protocol):
@@ -240,10 +294,10 @@ def compact_messages(
         RequestError: If something in the list is no message.
         TokenCountError: If the counter fails.
     """
-    config = _checked_config(config)
+    config = checked_config(config)
     if _surely_fits(messages, config):
         return messages
-    return _compact(messages, config).messages
+    return compacted(messages, config).messages
 
 
 class DefaultCompaction:
@@ -255,7 +309,7 @@ class DefaultCompaction:
 
     def __init__(self) -> None:
         self.last: Compacted | None = None
-        self._steps: deque[int] = deque(maxlen=_STEPS)
+        self._growth = Growth()
 
     def compact(
         self,
@@ -279,48 +333,72 @@ class DefaultCompaction:
             RequestError: If something in the list is no message.
             TokenCountError: If the counter fails.
         """
-        if used is not None and (type(used) is not int or used < 0):
-            raise PolicyError("used", used, "it must be a whole number of 0 or more")
-        config = _checked_config(config)
-        self._learn(messages, config)
-        growth = sum(self._steps) / len(self._steps) if self._steps else None
-        self.last = _compact(messages, config, growth, used)
+        checked_used(used)
+        config = checked_config(config)
+        self._growth.learn(_checked(messages), config.measure)
+        self.last = compacted(messages, config, self._growth.tokens, used)
+        self._growth.returned(self.last.messages)
         return self.last.messages
-
-    def _learn(self, messages: list[Message], config: CompactionConfig) -> None:
-        """Note by how much the list grew, where it goes on from what was returned."""
-        last = self.last
-        if last is None or not last.messages or len(messages) <= len(last.messages):
-            return
-        if messages[len(last.messages) - 1] is last.messages[-1]:
-            self._steps.append(_weigh(messages[len(last.messages) :], config.measure))
 
     def __repr__(self) -> str:
         return "DefaultCompaction()"
 
 
-def _compact(
+def compacted(
     messages: list[Message],
     config: CompactionConfig,
     growth_tokens: float | None = None,
     used: int | None = None,
+    *,
+    policy: Policy | None = None,
+    room: Room | None = None,
 ) -> Compacted:
+    """Bring a list down to its target where it is over its budget, and say what was done.
+
+    Args:
+        messages: The conversation, oldest first.
+        config: How much room there is.
+        growth_tokens: By how much a turn grows; None where it is not known.
+        used: What the provider charged for it; None where that is not known.
+        policy: What is kept, where it is not what the config says.
+        room: What it weighs and may weigh, where somebody knows better; None for what
+            config and charge say.
+
+    Raises:
+        RequestError: If something in the list is no message.
+        TokenCountError: If the counter fails.
+    """
+    room = room_for(messages, config, used) if room is None else room
+    total, budget = room.tokens, room.budget_tokens
+    if room.is_enough:
+        return Compacted(messages, Outcome("untouched", budget, total, total))
+    limits = config.limits(budget, growth_tokens)
+    policy = config.policy if policy is None else policy
+    view, plan, tokens = messages, EMPTY_PLAN, total
+    while tokens > budget:
+        climbed = climb(History.weigh(view, 0, config.measure, policy), limits)
+        if not climbed.plan or climbed.tokens >= tokens:
+            return Compacted(view, _too_large(limits, total, tokens, climbed), plan)
+        plan = compose(plan, climbed.plan, messages)
+        view = [slot.message for slot in apply(climbed.plan, view)]
+        tokens = _weigh(view, config.measure)  # a part weighs less than a joined text
+    return Compacted(view, Outcome("fits", budget, total, tokens), plan)
+
+
+def room_for(
+    messages: list[Message], config: CompactionConfig, used: int | None = None
+) -> Room:
+    """Say what a list weighs, and what it may; see :func:`compacted`.
+
+    Raises:
+        RequestError: If something in the list is no message.
+        TokenCountError: If the counter fails.
+    """
     total = _weigh(messages, config.measure)
     budget = _budget(messages, config)
     if used is not None:  # what the charge has on top of the count is not for messages
         budget = max(1, config.context_tokens - (used - total))
-    if total <= budget:
-        return Compacted(messages, Outcome("untouched", budget, total, total))
-    limits = config.limits(budget, growth_tokens)
-    compacted, plan, tokens = messages, EMPTY_PLAN, total
-    while tokens > budget:
-        climbed = climb(_history(compacted, config), limits)
-        if not climbed.plan or climbed.tokens >= tokens:
-            return Compacted(compacted, _too_large(limits, total, tokens, climbed), plan)
-        plan = compose(plan, climbed.plan, messages)
-        compacted = [slot.message for slot in apply(climbed.plan, compacted)]
-        tokens = _weigh(compacted, config.measure)  # a part weighs less than a joined text
-    return Compacted(compacted, Outcome("fits", budget, total, tokens), plan)
+    return Room(total, budget)
 
 
 def _too_large(limits: Limits, total: int, tokens: int, climbed: Climb) -> Outcome:
@@ -338,10 +416,6 @@ def _too_large(limits: Limits, total: int, tokens: int, climbed: Climb) -> Outco
 def _budget(messages: list[Message], config: CompactionConfig) -> int:
     is_counted = any(message.role in ("system", "developer") for message in messages)
     return config.context_tokens if is_counted else config.budget_tokens
-
-
-def _history(messages: list[Message], config: CompactionConfig) -> History:
-    return History.weigh(messages, 0, config.measure, config.policy)
 
 
 def _surely_fits(messages: list[Message], config: CompactionConfig) -> bool:
@@ -367,7 +441,22 @@ def _weigh(messages: list[Message], measure: Measure) -> int:
     return sum(map(measure.message, _checked(messages)))
 
 
-def _checked_config(config: CompactionConfig | None) -> CompactionConfig:
+def checked_used(used: int | None) -> None:
+    """Refuse a charge that is none.
+
+    Raises:
+        PolicyError: If so.
+    """
+    if used is not None and (type(used) is not int or used < 0):
+        raise PolicyError("used", used, "it must be a whole number of 0 or more")
+
+
+def checked_config(config: CompactionConfig | None) -> CompactionConfig:
+    """The config that is meant; the defaults for None.
+
+    Raises:
+        PolicyError: If it is none.
+    """
     if config is None:
         return CompactionConfig()
     if not isinstance(config, CompactionConfig):

@@ -11,6 +11,7 @@
     ├── PolicyError               a setting that cannot hold: names it, its value, what is allowed
     ├── TokenCountError           a counter failed or answered nonsense; nothing falls back in silence
     ├── StoreError                a conversation could not be stored or read back
+    ├── SummaryError              a summarising model did not answer: says whether asking again helps
     └── MissingExtraError         an optional part is not installed: names the extra
 
 A request that cannot be made to fit is *not* an error: it is an
@@ -29,6 +30,7 @@ __all__ = [
     "PolicyError",
     "RequestError",
     "StoreError",
+    "SummaryError",
     "TokenCountError",
     "TrimtabError",
     "UnknownEncodingError",
@@ -97,6 +99,22 @@ class TokenCountError(TrimtabError):
 
 class StoreError(TrimtabError):
     """A conversation could not be stored, or not be read back."""
+
+
+class SummaryError(TrimtabError):
+    """A summarising model did not answer.
+
+    Attributes:
+        is_retryable: Whether asking again may help.
+        wait_seconds: How long the provider asked to wait; None where it did not say.
+    """
+
+    def __init__(
+        self, message: str, *, is_retryable: bool = False, wait_seconds: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.is_retryable = is_retryable
+        self.wait_seconds = wait_seconds
 
 
 class MissingExtraError(TrimtabError):

@@ -18,7 +18,14 @@ __all__ = [
     "PassedOn",
     "PrefixBroken",
     "ReserveCut",
+    "SettingClamped",
+    "SpanUnreachable",
     "StateUnreadable",
+    "StoreSetAside",
+    "StoreUnavailable",
+    "SummariesMissing",
+    "SummaryGivenUp",
+    "SummaryGivenUpCause",
     "TriggerUnreachable",
 ]
 
@@ -166,6 +173,110 @@ class StateUnreadable:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class StoreUnavailable:
+    """The store has failed or was too slow; the request goes out with what this process knows.
+
+    Attributes:
+        reason: Why, in words for the user.
+        pause_seconds: For how long it is not asked again, after it failed several times.
+    """
+
+    reason: str
+    pause_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSetAside:
+    """A store's file cannot be used, so it was renamed and a new one begun.
+
+    Attributes:
+        path: Its name from now on.
+        reason: Why, in words for the user.
+    """
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettingClamped:
+    """A setting was outside of what it may be, and another value holds.
+
+    Attributes:
+        setting: Its name.
+        given: What was given.
+        used: What holds.
+    """
+
+    setting: str
+    given: float
+    used: float
+
+
+@dataclass(frozen=True, slots=True)
+class SpanUnreachable:
+    """With these settings there is nothing to sum up however long the conversation gets.
+
+    Told once. Every compaction is made without a summary until a setting changes.
+
+    Attributes:
+        tail_tokens: What the newest messages that stay shall weigh.
+        keep_recent: How many of them stay.
+        budget_tokens: What all messages may weigh.
+        reason: Which setting leaves no room, and what to change.
+    """
+
+    tail_tokens: int
+    keep_recent: int
+    budget_tokens: int
+    reason: str
+
+
+SummaryGivenUpCause: TypeAlias = Literal[
+    "failed", "timed out", "cancelled", "refused", "too large", "stale", "does not fit"
+]
+"""Why a summary that was asked for is not used.
+
+``failed``: the summarizer raised, or answered something that is no summary.
+``timed out``: it did not answer in time. ``cancelled``: the strategy was
+closed, or the event loop that it ran on is gone. ``refused``: the answer is
+blank, cut short, a refusal or a tool call. ``too large``: it is no smaller
+than what it stands for. ``stale``: the messages that it stands for have
+changed. ``does not fit``: it is larger than the room that there is.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryGivenUp:
+    """A summary that was asked for is not used; compactions go on without it.
+
+    Attributes:
+        cause: Why, in a word.
+        reason: Why, in words for the user; no word of an answer is in it.
+        attempts: How often the summarizer was asked.
+        summary: What was billed, with a span of 0; None where no answer came back.
+    """
+
+    cause: SummaryGivenUpCause
+    reason: str
+    attempts: int = 1
+    summary: SummaryStats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SummariesMissing:
+    """Several compactions in a row had to do without a summary although some were asked for.
+
+    Told once, until a summary is used again.
+
+    Attributes:
+        compactions: How many.
+    """
+
+    compactions: int
+
+
 Event: TypeAlias = (
     ContextCompacted
     | EditsQuarantined
@@ -174,7 +285,13 @@ Event: TypeAlias = (
     | PassedOn
     | PrefixBroken
     | ReserveCut
+    | SettingClamped
+    | SpanUnreachable
     | StateUnreadable
+    | StoreSetAside
+    | StoreUnavailable
+    | SummariesMissing
+    | SummaryGivenUp
     | TriggerUnreachable
 )
 """Anything that is told."""

@@ -88,6 +88,8 @@ class Policy:
             sent is remembered beyond this process.
         cache_markers: Whether cache markers, and OpenAI's cache key, are set where a
             client sets none of its own. Those of a client always stay as they are.
+        summaries: Whether summaries of the older part are wanted before a compaction is due, and
+            put in its place where one is there by then. They need somebody who makes them.
         tools: What single tools do, by name, beside those that are known
             (:data:`~trimtab.strategies.targets.KNOWN_TOOLS`). A tool that
             nobody knows makes no result stale.
@@ -111,6 +113,7 @@ class Policy:
     strategy: StrategyName = "deterministic"
     preset: Preset | None = None
     cache_markers: CacheMarkers = "off"
+    summaries: bool = False
     tools: Mapping[str, ToolKind] = field(default_factory=dict)
     is_error: Callable[[ToolResult], bool] | None = None
     ledger: bool = True

@@ -12,6 +12,7 @@
 
     ticket + "the provider has taken it"   ──> forwarded ──> State
     ticket + "it was refused"              ──> refused   ──> Rewrite | State | None
+    wanted + what a model has answered     ──> accepted  ──> KeptSummary | Refused
 
 Pure and synchronous: no I/O, clock, lock, task or log.
 """
@@ -19,51 +20,59 @@ Pure and synchronous: no I/O, clock, lock, task or log.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from trimtab.births import Births, born, pruned
-from trimtab.budget import Limits, Scale
-from trimtab.chain import digest, links, root
-from trimtab.constraints import Constraints
+from trimtab.briefing import (
+    Refused,
+    Span,
+    briefing_of,
+    judge,
+    splice,
+    tail_tokens,
+    wanted_summary,
+    with_marker_absorbed,
+)
+from trimtab.budget import Scale
+from trimtab.chain import links, root
+from trimtab.draft import (
+    Draft,
+    briefed_by,
+    events_of,
+    headers_for,
+    outcome_of,
+    priced_in,
+    state_after,
+    with_floor,
+)
 from trimtab.economy import window_of
 from trimtab.errors import PolicyError
-from trimtab.events import (
-    BreakCause,
-    ContextCompacted,
-    EditsQuarantined,
-    Event,
-    HistoryRepaired,
-    LimitLearned,
-    PassedOn,
-    PrefixBroken,
-    ReserveCut,
-    TriggerUnreachable,
-)
+from trimtab.events import EditsQuarantined, Event, LimitLearned, ReserveCut
 from trimtab.ladder import climb, clip_alone
 from trimtab.lineage import extends
 from trimtab.messages import Message
-from trimtab.plan import (
-    EMPTY_PLAN,
-    Changes,
-    Edit,
-    Forbidden,
-    Outcome,
-    OutcomeStatus,
-    Plan,
-    Replace,
-    apply,
-    compose,
-)
+from trimtab.plan import EMPTY_PLAN, Forbidden, Outcome, Plan, compose
 from trimtab.policy import Policy, Preset
-from trimtab.recall import Known, View, go_on, recall, settle
+from trimtab.position import (
+    Position,
+    after,
+    is_of,
+    mending,
+    places_in,
+    scale_for,
+    surface_of,
+    tracker_for,
+    weigh_all,
+)
+from trimtab.recall import go_on, recall
 from trimtab.refusal import Refusal
-from trimtab.state import STEPS, State, SurfaceDigest
+from trimtab.state import State
 from trimtab.stored_plan import plan_digest
-from trimtab.strategies.history import History, priced, slot_tokens
+from trimtab.strategies.history import History
 from trimtab.strategies.mend_pairs import mend_pairs
+from trimtab.summary import KeptSummary, Summary, SummaryStats, WantedSummary
 from trimtab.tokens import Measure, TokenCounter, counter_for
-from trimtab.tracker import ContextTracker, message_bytes
 from trimtab.turn import Rewrite, Ticket, Turn
 from trimtab.usage import Usage
 from trimtab.wire import (
@@ -81,21 +90,22 @@ from trimtab.wire.writing import Forms
 
 __all__ = ["Rewrite", "Session", "Ticket", "Turn"]
 
-_CACHE_SECONDS = 300.0
-"""How long providers keep a prefix that nobody reads: 5 minutes, by their documentation."""
-
-_MOST_OFF = 4
-"""A count that is further off than this is not of what was billed: reported sizes were
-30 to 90 % off, and no tokenizer in use takes more than 4 bytes of a token for one."""
-
-_STEP = 10_000
-"""Tokens over which the rate of the bill is read off the tracker's predictions."""
 
 _UNTOLD_SHARE = 0.8
 """Of a request that was too large by nobody knows how much, this share is tried."""
 
-_COLD_SHARE = 0.5
-"""Of the trigger, on a turn on which the provider's cache is lost anyway."""
+_RECALL, _OURS = "recall", "trimtab"
+"""What the tool is called that gives back what was left out; clients put our name in front."""
+
+_LEAST_GAIN = 0.2
+"""By what share a summary must be smaller than what it stands for."""
+
+_ASKING_SHARE = 0.6
+"""Of the trigger: from here on a summary is wanted, so that it is there when one is due."""
+
+_LOOK_AGAIN_SHARE = 20
+"""Where there was nothing to sum up, the next look is a twentieth of the trigger later."""
+
 
 _TOO_LARGE = frozenset(("overflow", "shrink for rate", "bytes too large"))
 _UNFIT = frozenset(("signature", "structure"))
@@ -151,12 +161,21 @@ class Session:
         forms = request.sorted_forms() if call.is_built else request.forms()
         return Turn(call, request, start, links(start, forms))
 
-    def rewrite(self, turn: Turn, state: State | None = None) -> Rewrite:
+    def rewrite(
+        self,
+        turn: Turn,
+        state: State | None = None,
+        summary: KeptSummary | None = None,
+        *,
+        may_ask: bool = True,
+    ) -> Rewrite:
         """Say what to send for a request.
 
         Args:
             turn: The request.
             state: What is known of its conversation; None for a new one.
+            summary: The newest summary that was accepted for these messages; None for none.
+            may_ask: Whether another summary may be wanted now: none is under way.
 
         Returns:
             The rewrite. Where it does not fit, its outcome says why and what
@@ -168,6 +187,7 @@ class Session:
             TokenCountError: If the counter fails.
         """
         position = self._position(turn, state)
+        position = replace(position, summary=summary, may_ask=may_ask)
         return self._finish(position, self._draft(position))
 
     # --------------------------------------------------------------- after
@@ -179,7 +199,7 @@ class Session:
     def observed(self, ticket: Ticket, usage: Usage) -> State:
         """Learn what a request was billed, and so how large the next one will be."""
         becomes = replace(ticket.becomes, billed_tokens=usage.total_input)
-        if not _is_of(usage.total_input, becomes.surface.tokens + becomes.view_tokens):
+        if not is_of(usage.total_input, becomes.surface.tokens + becomes.view_tokens):
             return becomes  # nobody said, or it is of something else
         tracker = becomes.tracker.copy()
         tracker.observe(
@@ -210,6 +230,27 @@ class Session:
         if refusal.kind in _UNFIT and ticket.plan:
             return self._send_unrefused(ticket)
         return None
+
+    def accepted(self, wanted: WantedSummary, summary: object) -> KeptSummary | Refused:
+        """Judge what a model has answered.
+
+        Args:
+            wanted: What it was asked for.
+            summary: What it has answered, whatever that is.
+
+        Returns:
+            What may stand for the messages from now on; or why it may not.
+
+        Raises:
+            TokenCountError: If the counter fails.
+        """
+        measure = self._measure(wanted.model)
+        judged = judge(summary, wanted.tokens, _LEAST_GAIN, measure.text)
+        if isinstance(judged, Refused) or not isinstance(summary, Summary):
+            assert isinstance(judged, Refused)
+            return judged
+        stats = SummaryStats(wanted.cut - wanted.head, summary.usage, summary.cost)
+        return KeptSummary(judged.text, wanted.head, wanted.cut, stats)
 
     def _send_smaller(self, ticket: Ticket, limit_tokens: int) -> Rewrite | None:
         """One harder compaction, to a limit that the provider taught."""
@@ -260,7 +301,7 @@ class Session:
         """
         request = turn.request
         measure = self._measure(request.surface.model or turn.call.model)
-        return _weigh(request, measure.surface(request.surface), measure, self.policy)
+        return weigh_all(request, measure.surface(request.surface), measure, self.policy)
 
     def _measure(self, model: str) -> Measure:
         if model not in self._measures:
@@ -280,17 +321,17 @@ class Session:
         model = request.model or turn.call.model
         room = None if policy.limit_tokens is not None else self._room(model, request)
         measure = self._measure(model)
-        surface = _surface(turn, measure, state)
+        surface = surface_of(turn, measure, state)
         is_weighed = state is None or state.surface.model == surface.model
         known = recall(turn, state, is_weighed=is_weighed)
-        births = Births(self._preset(request, state, policy), policy, self._can_recall)
+        births = self._births(request, state, policy)
         view = go_on(turn, known, measure, repair=policy.repair, births=births)
         if state is not None and learned_tokens is None and state.surface.model == surface.model:
             learned_tokens = state.limit_tokens
         given = [] if room is None else [room.limit_tokens]
         given += [] if learned_tokens is None else [learned_tokens]
-        tracker = _tracker(state, surface, known, view)
-        scale = _scale(tracker, surface, view)
+        tracker = tracker_for(state, surface, known, view)
+        scale = scale_for(tracker, surface, view)
         growth = None if state is None else state.growth_tokens
         growth = None if growth is None else scale.grown(growth)
         billed = policy.limits(min(given, default=None), growth)
@@ -309,6 +350,12 @@ class Session:
             refused=() if state is None else state.refused,
             cut=None if room is None else room.cut,
         )
+
+    def _births(self, request: Request, state: State | None, policy: Policy) -> Births:
+        """What may be done to what tools just answered."""
+        preset = self._preset(request, state, policy)
+        can_recall = preset == "agent" and self._can_recall and _offers_recall(request)
+        return Births(preset, policy, can_recall)
 
     def _preset(self, request: Request, state: State | None, policy: Policy) -> Preset:
         """How far birth edits go: a client that does not ask sees none until it is compacted."""
@@ -372,7 +419,7 @@ class Session:
 
     def _bring_back(self, position: Position) -> Draft | None:
         """All that a smaller limit had removed."""
-        mended = _mended(position.turn.request, position.policy)
+        mended = mending(position.turn.request, position.policy)
         draft = self._written(position, born(position.view.plan), mended)
         if draft is None or draft.tokens > position.limits.trigger_tokens:
             return None
@@ -380,11 +427,14 @@ class Session:
 
     def _compact(self, position: Position) -> Draft:
         """Make it smaller, in one step and down to the target, at a place where it may be cut."""
+        summed = self._summed_up(position)
+        if summed is not None:
+            return with_floor(summed, position.limits)
         request, limits = position.turn.request, position.limits
         arrived = position.weighed()
-        mended = born(position.view.plan) + _mended(request, position.policy)
-        climbed = climb(_after(mended, arrived, position.policy), limits)
-        plan = pruned(compose(mended, climbed.plan, request.messages))
+        mended = born(position.view.plan) + mending(request, position.policy)
+        climbed = climb(after(mended, arrived, position.policy), limits)
+        plan = pruned(compose(mended, climbed.plan, request.messages), request.messages)
         reason, chosen = climbed.forbidden, None
         for wanted in self._candidates(position, plan if climbed.plan else EMPTY_PLAN):
             answer = self._attempt(position, wanted)
@@ -394,13 +444,79 @@ class Session:
             reason = reason or answer.reason
         if chosen is None:
             chosen = self._extend(position)
-        floor = chosen.tokens + limits.trigger_tokens - limits.target_tokens
-        return replace(
-            chosen,
-            reason=reason,
-            smallest_tokens=min(climbed.smallest_tokens, chosen.tokens),
-            floor_tokens=floor if chosen.tokens > limits.target_tokens else 0,
-        )
+        smallest = min(climbed.smallest_tokens, chosen.tokens)
+        return with_floor(replace(chosen, reason=reason, smallest_tokens=smallest), limits)
+
+    def _summed_up(self, position: Position) -> Draft | None:
+        """A briefing in place of what it covers; else an earlier one, and what follows it smaller.
+
+        Returns:
+            None where there is none, or no room for it.
+        """
+        manners = position.turn.request.manners
+        if manners.hands_off or "compaction" in manners.left_to_client:
+            return None
+        for planned in (self._with_new_briefing, self._with_old_briefing):
+            plan, summary = planned(position)
+            if not plan:
+                continue
+            births = born(plan)
+            others = tuple(edit for edit in plan if edit not in births.edits)
+            draft = self._attempt(position, (births, Plan(others, plan.envelope)))
+            if isinstance(draft, Draft) and draft.tokens <= position.limits.limit_tokens:
+                return replace(draft, summary=summary)
+        return None
+
+    def _with_new_briefing(self, position: Position) -> tuple[Plan, KeptSummary | None]:
+        """The summary that has been made in the meantime, spliced in."""
+        summary, state = position.summary, position.known.state
+        covered = 0 if state is None else state.briefed
+        if summary is None or not covered < summary.cut < len(position.turn.links):
+            return EMPTY_PLAN, None
+        request, limits = position.turn.request, position.limits
+        base = born(position.view.plan) + mending(request, position.policy)
+        history = after(base, position.weighed(), position.policy)
+        places = places_in(base, request.messages)
+        if summary.head not in places or summary.cut not in places:
+            return EMPTY_PLAN, None
+        span = Span(places[summary.head], places[summary.cut], summary.stats.span_messages, 0)
+        tail = tail_tokens(limits.limit_tokens)
+        spliced = splice(history, span, summary.text, limits, tail)
+        plan = compose(base, spliced.plan, request.messages)
+        return pruned(plan, request.messages), summary
+
+    def _with_old_briefing(self, position: Position) -> tuple[Plan, KeptSummary | None]:
+        """The briefing that stands there, and what follows it made smaller by rule."""
+        request, policy = position.turn.request, position.policy
+        briefing = briefing_of(position.known.plan, request.messages)
+        if not briefing:
+            return EMPTY_PLAN, None
+        base = born(position.view.plan) + briefing
+        kept = replace(policy, protect=_keeps_briefings(policy))
+        history = after(base, position.weighed(), kept)
+        if policy.repair:
+            mended = Plan(mend_pairs(history.messages, history.constraints))
+            base = compose(base, mended, request.messages)
+            history = after(base, position.weighed(), kept)
+        climbed = climb(history, position.limits)
+        whole = with_marker_absorbed(history, climbed.plan, position.limits)
+        plan = compose(base, whole.plan, request.messages)
+        return pruned(plan, request.messages), None
+
+    def _wanted(self, position: Position, draft: Draft) -> WantedSummary | None:
+        """What is to be summed up by the time that a compaction is due."""
+        if not _is_asking(position, draft):
+            return None
+        turn, limits = position.turn, position.limits
+        view = after(draft.plan, position.weighed(), position.policy)
+        tail = tail_tokens(limits.limit_tokens)
+        wanted = wanted_summary(view, draft.plan, turn.request.messages, turn.links, tail)
+        state = position.known.state
+        covered = position.summary.cut if position.summary is not None else 0
+        covered = max(covered, 0 if state is None else state.briefed)
+        if wanted is None or wanted.cut <= covered:
+            return None
+        return replace(wanted, model=turn.request.surface.model or turn.call.model)
 
     def _candidates(self, position: Position, plan: Plan) -> Iterator[tuple[Plan, Plan]]:
         """What was planned; else what would be sent anyway, with its newest results clipped.
@@ -415,10 +531,10 @@ class Session:
             others = tuple(edit for edit in plan if edit not in births.edits)
             yield births, Plan(others, plan.envelope)
         request, limits, view = position.turn.request, position.limits, position.view
-        seen = _after(view.plan, position.weighed(), position.policy)
+        seen = after(view.plan, position.weighed(), position.policy)
         alone = clip_alone(seen, limits)
         if alone and seen.tokens_under(alone) <= limits.limit_tokens:
-            both = pruned(compose(view.plan, alone, request.messages))
+            both = pruned(compose(view.plan, alone, request.messages), request.messages)
             kept = tuple(edit for edit in both if edit in view.kept.edits)
             added = tuple(edit for edit in both if edit not in kept)
             yield Plan(kept, view.kept.envelope), Plan(added)
@@ -462,17 +578,22 @@ class Session:
         turn, measure = position.turn, position.measure
         plan = draft.plan
         if plan is not position.known.plan:
-            plan = _priced(plan, position)
-        outcome = _outcome(position, draft)
-        ticket = Ticket(turn, position.known.state, _becomes(position, draft, plan), plan, outcome)
+            plan = priced_in(plan, position)
+        outcome = outcome_of(position, draft)
+        wanted = self._wanted(position, draft)
+        becomes = state_after(position, draft, plan)
+        if wanted is None and _is_asking(position, draft):
+            later = draft.tokens + position.limits.trigger_tokens // _LOOK_AGAIN_SHARE
+            becomes = replace(becomes, summary_floor_tokens=later)
+        ticket = Ticket(turn, position.known.state, becomes, plan, outcome, wanted=wanted)
         return Rewrite(
             self._marked(position, draft),
-            _headers(turn.call, plan),
+            headers_for(turn.call, plan),
             outcome,
             plan,
             ticket,
-            _events(position, draft, outcome),
-            (),
+            events_of(position, draft, outcome),
+            wanted,
             measure.name,
             measure.quality if position.scale == Scale() else "calibrated",
         )
@@ -504,126 +625,27 @@ class _Room:
     cut: ReserveCut | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
-    """Where a request stands before anything is decided.
-
-    Attributes:
-        turn: The request.
-        known: What was sent for the part of it that is known.
-        view: What would be sent if nothing had to be made smaller.
-        policy: What the user wants.
-        measure: Weighs.
-        surface: Its model, system prompt and tools.
-        tracker: What was billed for the requests before it.
-        scale: How counts compare with what is billed.
-        billed_limits: How large it may be on the bill.
-        limits: How large it may be as it is counted.
-        learned_tokens: A limit that the provider taught; None for none.
-        refused: Digests of plans that the provider refused.
-        cut: Told where the room for the answer had to be cut.
-    """
-
-    turn: Turn
-    known: Known
-    view: View
-    policy: Policy
-    measure: Measure
-    surface: SurfaceDigest
-    tracker: ContextTracker
-    scale: Scale
-    billed_limits: Limits
-    limits: Limits
-    learned_tokens: int | None
-    refused: tuple[bytes, ...]
-    cut: ReserveCut | None
-
-    @property
-    def tokens(self) -> int:
-        """What the whole request would weigh if nothing was made smaller."""
-        return self.surface.tokens + self.view.tokens
-
-    @property
-    def tokens_before(self) -> int:
-        """What the whole request weighs as it came."""
-        return self.surface.tokens + self.view.whole_tokens
-
-    @property
-    def is_due(self) -> bool:
-        """Whether it is to be made smaller."""
-        state, limits = self.known.state, self.limits
-        if self.tokens > limits.limit_tokens:
-            return True
-        if self.is_retry:
-            return False
-        trigger = limits.trigger_tokens
-        if self.is_cold:
-            trigger = max(limits.target_tokens, int(trigger * _COLD_SHARE))
-        return self.tokens > trigger and (state is None or self.tokens >= state.floor_tokens)
-
-    @property
-    def is_retry(self) -> bool:
-        """Whether the very same messages were sent before."""
-        return bool(self.known.messages) and self.known.messages == len(self.turn.links)
-
-    @property
-    def is_cold(self) -> bool:
-        """Whether the provider's cache is lost anyway."""
-        state, now = self.known.state, self.turn.call.now
-        if state is None or not self.known.messages:
-            return False
-        if state.surface.model != self.surface.model or state.surface.tools != self.surface.tools:
-            return True
-        return bool(now and state.at) and now - state.at > _CACHE_SECONDS
-
-    @property
-    def comes_back(self) -> bool:
-        """Whether a raised budget may have room for all that a smaller one had removed."""
-        state, limit = self.known.state, self.policy.limit_tokens
-        if state is None or limit is None or not self.known.plan:
-            return False
-        is_raised = limit > state.policy_limit_tokens > 0
-        is_free = not self.turn.request.manners.binds_thinking
-        return is_raised and is_free and self.tokens_before <= self.limits.trigger_tokens
-
-    def weighed(self) -> History:
-        """The request as it came, each message weighed."""
-        return _weigh(self.turn.request, self.surface.tokens, self.measure, self.policy)
-
-    def tokens_of(self, plan: Plan, body: bytes) -> int:
-        """What really goes out. Texts that were counted before are not counted again."""
-        if body is self.turn.call.body:
-            return self.tokens_before
-        if plan is self.view.kept and not self.view.added and self.known.counted:
-            return self.tokens
-        sent = read(body, self.turn.request.format.name)
-        return self.surface.tokens + sum(map(self.measure.message, sent.messages))
+def _is_asking(position: Position, draft: Draft) -> bool:
+    """Whether a summary should be looked for."""
+    policy, manners = position.policy, position.turn.request.manners
+    if not (policy.summaries and position.may_ask) or position.is_retry:
+        return False
+    if manners.hands_off or "compaction" in manners.left_to_client:
+        return False
+    if position.summary is not None and position.summary.cut > briefed_by(position, draft):
+        return False  # one lies ready
+    state = position.known.state
+    floor = 0 if state is None else state.summary_floor_tokens
+    return draft.tokens > position.limits.trigger_tokens * _ASKING_SHARE and draft.tokens >= floor
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A request on its way out.
+def _keeps_briefings(policy: Policy) -> Callable[[Message], bool]:
+    protect = policy.protect
 
-    Attributes:
-        plan: What is changed.
-        body: Its bytes.
-        tokens: What it weighs.
-        cause: Why it does not extend what was sent before, if it does not.
-        reason: Why it could not be made smaller; empty where nothing stood in the way.
-        smallest_tokens: The least that could be made of it, where that was tried; else 0.
-        floor_tokens: A compaction by trigger waits until the request is this large; None
-            where none was tried, so that what was said before holds.
-        is_compacted: Whether it was made smaller.
-    """
+    def is_kept(message: Message) -> bool:
+        return message.origin == "summary" or (protect is not None and protect(message))
 
-    plan: Plan
-    body: bytes
-    tokens: int
-    cause: BreakCause = "repaired"
-    reason: str = ""
-    smallest_tokens: int = 0
-    floor_tokens: int | None = None
-    is_compacted: bool = False
+    return is_kept
 
 
 def _second_try(rewrite: Rewrite, told: Event) -> Rewrite:
@@ -643,100 +665,12 @@ def _learned(outcome: Outcome, refusal: Refusal) -> int:
     return max(1, int(sent * _UNTOLD_SHARE))
 
 
-def _weigh(request: Request, fixed_tokens: int, measure: Measure, policy: Policy) -> History:
-    return History.weigh(request.messages, fixed_tokens, measure, policy, request.constraints)
-
-
-def _priced(plan: Plan, position: Position) -> Plan:
-    """The plan with what each edit saves; those that were sent before and births know it."""
-    told = {id(edit) for edit in position.known.plan}
-    new = [edit for edit in plan if id(edit) not in told and not _is_birth(edit)]
-    prices = priced(Plan(tuple(new)), position.measure, position.turn.request.message)
-    by_edit = {id(edit): said for edit, said in zip(new, prices, strict=True)}
-    return Plan(tuple(by_edit.get(id(edit), edit) for edit in plan), plan.envelope)
-
-
-def _is_birth(edit: Edit) -> bool:
-    return isinstance(edit, Replace) and edit.is_birth
-
-
-def _mended(request: Request, policy: Policy) -> Plan:
-    """What to change in a history that arrived broken."""
-    if not policy.repair or request.manners.hands_off:
-        return EMPTY_PLAN
-    return Plan(mend_pairs(request.messages, request.constraints))
-
-
-def _after(plan: Plan, arrived: History, policy: Policy) -> History:
-    """The history that a plan makes, weighed."""
-    if not plan:
-        return arrived
-    messages = [slot.message for slot in apply(plan, arrived.messages)]
-    constraints = _shifted(arrived.constraints, plan, arrived.messages)
-    return History.weigh(messages, arrived.fixed_tokens, arrived.measure, policy, constraints)
-
-
-def _shifted(constraints: Constraints, plan: Plan, messages: Sequence[Message]) -> Constraints:
-    """The same constraints for the view that a plan makes of the messages."""
-    places = {
-        slot.source: place
-        for place, slot in enumerate(apply(plan, messages))
-        if slot.source is not None
-    }
-
-    def moved(old: frozenset[int]) -> frozenset[int]:
-        return frozenset(places[place] for place in old if place in places)
-
-    loop, turn = constraints.open_loop_start, constraints.turn_start
-    return replace(
-        constraints,
-        frozen=moved(constraints.frozen),
-        illegal_starts=moved(constraints.illegal_starts),
-        open_loop_start=None if loop is None else places.get(loop),
-        turn_start=None if turn is None else places.get(turn),
+def _offers_recall(request: Request) -> bool:
+    """Whether the model has a tool of ours that answers with what was left out."""
+    names = (tool.name for tool in request.surface.tools)
+    return any(
+        name == _RECALL or (name.endswith(_RECALL) and _OURS in name.lower()) for name in names
     )
-
-
-def _tracker(
-    state: State | None, surface: SurfaceDigest, known: Known, view: View
-) -> ContextTracker:
-    """What was billed for this conversation, where it was billed for this surface."""
-    tracker = ContextTracker() if state is None else state.tracker.copy()
-    tracker.carry_into((surface.model + surface.system + surface.tools).hex())
-    if view.answer is not None and known.state is not None and known.state.billed_tokens:
-        tracker.answered(view.answer.size_bytes, counted=view.answer.tokens)
-    return tracker
-
-
-def _scale(tracker: ContextTracker, surface: SurfaceDigest, view: View) -> Scale:
-    """How this request's count compares with what it will hardly be billed more than."""
-    counted = surface.tokens + view.tokens
-    billed = tracker.upper(view.size_bytes, counted=view.tokens)
-    near = tracker.predict(view.size_bytes, counted=view.tokens)
-    far = tracker.predict(view.size_bytes, counted=view.tokens + _STEP)
-    if billed is None or near is None or far is None or not _is_of(billed, counted):
-        return Scale()
-    return Scale(counted, billed, _STEP, max(1, far - near))
-
-
-def _is_of(billed_tokens: int, counted_tokens: int) -> bool:
-    """Whether what was billed can be of what was counted."""
-    least, most = sorted((billed_tokens, counted_tokens))
-    return least > 0 and most <= least * _MOST_OFF
-
-
-def _surface(turn: Turn, measure: Measure, state: State | None) -> SurfaceDigest:
-    """Hash the surface; weigh it only where it is another one than before."""
-    request = turn.request
-    forms = request.format.surface_forms(request.members)
-    if not forms.model:  # the address names it
-        forms = forms._replace(model=turn.call.model.encode("utf-8", "surrogatepass"))
-    model, system, tools = map(digest, forms)
-    if state is not None:
-        before = state.surface
-        if (before.model, before.system, before.tools) == (model, system, tools):
-            return before
-    return SurfaceDigest(model, system, tools, measure.surface(request.surface))
 
 
 def _made_worse(request: Request, body: bytes) -> str:
@@ -746,131 +680,3 @@ def _made_worse(request: Request, body: bytes) -> str:
         return ""  # the original, which may be far larger, need not be looked at
     before = Counter(problem.rule for problem in check(request.body, request.format.name))
     return next((rule for rule in after if after[rule] > before[rule]), "")
-
-
-def _outcome(position: Position, draft: Draft) -> Outcome:
-    """How it came out, on the provider's bill as far as that is known."""
-    scale, limit = position.scale, position.billed_limits.limit_tokens
-    before, after = scale.billed(position.tokens_before), scale.billed(draft.tokens)
-    if after <= limit:
-        status: OutcomeStatus = "fits" if draft.plan else "untouched"
-        return Outcome(status, limit, before, after)
-    smallest = min(scale.billed(draft.smallest_tokens) or after, after)
-    if draft.reason:
-        return Outcome("unmet", limit, before, after, smallest, draft.reason)
-    told = "what is protected alone is larger than the limit"
-    return Outcome("unsatisfiable", limit, before, after, smallest, told)
-
-
-def _becomes(position: Position, draft: Draft, plan: Plan) -> State:
-    """The state that is true once the provider has taken the request."""
-    turn, known, view, state = position.turn, position.known, position.view, position.known.state
-    tokens = draft.tokens - position.surface.tokens
-    settled, settled_tokens, weighed = view.settled, view.settled_tokens, view.tokens
-    view_bytes = view.size_bytes
-    if draft.plan is not view.plan and draft.plan != view.plan:
-        slots = apply(draft.plan, turn.request.messages)
-        weights = [(slot, slot_tokens(position.measure, slot)) for slot in slots]
-        settled, settled_tokens = settle(weights, 0, 0, draft.plan)
-        weighed = sum(tokens for _, tokens in weights)
-        view_bytes = message_bytes(slot.message for slot in slots)
-    tracker = position.tracker
-    if state is not None and not extends(known.plan, draft.plan, known.messages):
-        tracker = tracker.copy()
-        tracker.invalidate()
-    floor = draft.floor_tokens
-    if floor is None:
-        floor = 0 if state is None else state.floor_tokens
-    return State(
-        key=turn.key,
-        parent=b"" if state is None else state.key,
-        origin=turn.links[0] if turn.links else turn.root,
-        links=turn.links[known.messages :],
-        messages=len(turn.links),
-        plan=plan,
-        seen=view.seen,
-        full_results=view.full_results,
-        rounds=view.rounds,
-        settled=settled,
-        # What joins texts weighs a token or two that no message has alone: it goes along,
-        # also where nothing is settled yet.
-        settled_tokens=settled_tokens + tokens - weighed,
-        view_tokens=tokens,
-        view_bytes=view_bytes,
-        whole_tokens=view.whole_tokens,
-        surface=position.surface,
-        at=turn.call.now or (0.0 if state is None else state.at),
-        policy_limit_tokens=position.policy.limit_tokens or 0,
-        limit_tokens=position.learned_tokens,
-        floor_tokens=floor,
-        compactions=draft.is_compacted + (0 if state is None else state.compactions),
-        steps=_steps(position),
-        refused=position.refused,
-        billed_tokens=0 if state is None else state.billed_tokens,
-        tracker=tracker,
-    )
-
-
-def _steps(position: Position) -> tuple[int, ...]:
-    """By how much the last turns grew; a fork or an edit of the client's is no turn."""
-    state, known = position.known.state, position.known
-    if state is None:
-        return ()
-    if not known.counted or position.is_retry:
-        return state.steps
-    return (*state.steps, position.view.tokens - state.view_tokens)[-STEPS:]
-
-
-def _headers(call: Call, plan: Plan) -> dict[str, str]:
-    """The headers of the call, with what an edit needs appended to their lists."""
-    headers = dict(call.headers)
-    for edit in plan.envelope:
-        if not edit.header:
-            continue
-        name = next((name for name in headers if name.lower() == edit.header), edit.header)
-        values = [value.strip() for value in headers.get(name, "").split(",") if value.strip()]
-        if edit.header_value not in values:
-            headers[name] = ",".join([*values, edit.header_value])
-    return headers
-
-
-def _events(position: Position, draft: Draft, outcome: Outcome) -> tuple[Event, ...]:
-    events: list[Event] = [PrefixBroken(cause) for cause in _causes(position, draft)]
-    if position.cut is not None and position.known.state is None:
-        events.append(position.cut)
-    added = position.view.added
-    if added and draft.plan and (draft.is_compacted or added.edits[0] in draft.plan.edits):
-        events.append(HistoryRepaired(len(added.edits)))
-    if draft.is_compacted:
-        count = len(position.turn.links)
-        events.append(
-            ContextCompacted(
-                "deterministic",
-                count,
-                Changes(draft.plan).count(count),
-                outcome.tokens_before,
-                outcome.tokens_after,
-            )
-        )
-    limits = position.limits
-    if draft.floor_tokens and limits.trigger_tokens < draft.tokens <= limits.limit_tokens:
-        target = position.billed_limits.target_tokens
-        waits = position.scale.billed(draft.floor_tokens)
-        events.append(TriggerUnreachable(outcome.tokens_after, target, waits))
-    if draft.reason and (outcome.status == "unmet" or not draft.is_compacted):
-        events.append(PassedOn(draft.reason))
-    return tuple(events)
-
-
-def _causes(position: Position, draft: Draft) -> Iterator[BreakCause]:
-    """Why the provider cannot read what was sent before from its cache."""
-    known, state = position.known, position.known.state
-    if state is None or not known.messages:
-        return
-    for cause in ("model", "system", "tools"):
-        if getattr(state.surface, cause) != getattr(position.surface, cause):
-            yield f"{cause}_changed"  # type: ignore[misc]  # each is one
-    if known.is_edited:
-        yield "client_edited"
-    if not extends(known.plan, draft.plan, known.messages):
-        yield "compaction" if draft.is_compacted else draft.cause

@@ -78,6 +78,9 @@ class State:
         limit_tokens: A limit that the provider taught; None for none.
         floor_tokens: A compaction by trigger waits until the request is this large.
         compactions: How many there were.
+        briefed: How many messages of the client the briefing covers that stands in the plan;
+            0 for none.
+        summary_floor_tokens: No summary is looked for until the request is this large.
         steps: By how many tokens the last turns grew, oldest first, at most :data:`STEPS`.
         refused: Digests of plans that the provider refused; they are not sent again.
         billed_tokens: Total input of the last answer; 0 where nobody said.
@@ -105,6 +108,8 @@ class State:
     limit_tokens: int | None = None
     floor_tokens: int = 0
     compactions: int = 0
+    briefed: int = 0
+    summary_floor_tokens: int = 0
     steps: tuple[int, ...] = ()
     refused: tuple[bytes, ...] = ()
     billed_tokens: int = 0
@@ -235,6 +240,8 @@ _NUMBERS = (
     "policy_limit_tokens",
     "floor_tokens",
     "compactions",
+    "briefed",
+    "summary_floor_tokens",
     "billed_tokens",
 )
 

@@ -9,7 +9,7 @@ from trimtab.chain import NO_ROUNDS, digest, rounds_after
 from trimtab.events import Event
 from trimtab.plan import Outcome, Plan
 from trimtab.state import State
-from trimtab.summary import SummaryRequest
+from trimtab.summary import WantedSummary
 from trimtab.tokens import Quality
 from trimtab.wire import Call, Request
 
@@ -69,6 +69,7 @@ class Ticket:
         plan: What was changed.
         outcome: Whether it fits.
         attempt: 0 for the first try, 1 after a refusal.
+        wanted: A summary that it would be good to have by one of the next turns.
     """
 
     turn: Turn
@@ -77,6 +78,7 @@ class Ticket:
     plan: Plan
     outcome: Outcome
     attempt: int = 0
+    wanted: WantedSummary | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Rewrite:
         plan: Every edit, with its reason and what it saves.
         ticket: To be given back: ``forwarded``, ``observed``, ``refused``.
         events: What happened, in the past tense.
-        wanted: Summaries that it would be good to have by one of the next turns.
+        wanted: A summary that it would be good to have by one of the next turns; None for none.
         counter: What counted, for people.
         quality: How far its counts can be trusted.
     """
@@ -101,6 +103,6 @@ class Rewrite:
     plan: Plan
     ticket: Ticket = field(repr=False)
     events: tuple[Event, ...] = ()
-    wanted: tuple[SummaryRequest, ...] = ()
+    wanted: WantedSummary | None = None
     counter: str = ""
     quality: Quality = "estimate"

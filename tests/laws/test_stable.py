@@ -32,6 +32,7 @@ from tests.laws.agents import (
     signatures_that_fit,
 )
 from tests.laws.conversations import history_of
+from tests.laws.summaries import ANSWERS, ScriptedMaker
 from trimtab import (
     CharTokenCounter,
     Engine,
@@ -45,11 +46,13 @@ from trimtab import (
     in_memory,
 )
 from trimtab.births import born
+from trimtab.briefing import is_briefing
 from trimtab.messages import ToolResult
-from trimtab.plan import Changes
+from trimtab.plan import Changes, Replace
 from trimtab.policy import Preset
 from trimtab.squeeze import pointed
 from trimtab.state import State
+from trimtab.turn import Turn
 from trimtab.wire import Call, read, write
 
 LIMIT = 1200
@@ -88,8 +91,8 @@ class Conversation(RuleBasedStateMachine):
     """Lines of conversations through one engine, each request checked."""
 
     make_agent: Callable[[], Agent] = AGENTS["openai-chat"]
-    make_engine: Callable[[Policy], Any] = staticmethod(
-        lambda policy: Engine(policy, in_memory(), CharTokenCounter()).sync
+    make_engine: Callable[[Policy, ScriptedMaker], Any] = staticmethod(
+        lambda policy, maker: Engine(policy, in_memory(), CharTokenCounter(), summaries=maker).sync
     )
 
     def __init__(self) -> None:
@@ -97,7 +100,9 @@ class Conversation(RuleBasedStateMachine):
         self.agent = type(self).make_agent()
         self.limit = LIMIT
         self.preset: Preset | None = None
-        self.engine = type(self).make_engine(self.policy())
+        self.has_summaries = False
+        self.maker = ScriptedMaker()
+        self.engine = type(self).make_engine(self.policy(), self.maker)
         self.branches: list[Branch] = []
         self.clock = 1000.0
         self.share: float | None = None
@@ -106,17 +111,25 @@ class Conversation(RuleBasedStateMachine):
 
     def policy(self) -> Policy:
         """The settings of the moment."""
-        return Policy(limit_tokens=self.limit, preset=self.preset)
+        return Policy(limit_tokens=self.limit, preset=self.preset, summaries=self.has_summaries)
 
     def rewriter(self) -> Session:
         """The session in the engine."""
         session: Session = self.engine.engine.session
         return session
 
-    @initialize(words=WORDS, share=st.sampled_from([None, 0.7, 1.0, 1.6]), preset=PRESETS)
-    def begin(self, words: str, share: float | None, preset: Preset | None) -> None:
+    @initialize(
+        words=WORDS,
+        share=st.sampled_from([None, 0.7, 1.0, 1.6]),
+        preset=PRESETS,
+        has_summaries=st.booleans(),
+    )
+    def begin(
+        self, words: str, share: float | None, preset: Preset | None, has_summaries: Any
+    ) -> None:
         """A conversation begins, with a provider that bills so much of what is counted, or is silent."""
         self.share = share
+        self.has_summaries = has_summaries
         self.change_preset(preset)
         self.branches.append(self.agent.start(words))
         self.send(self.branches[0], None)
@@ -245,6 +258,16 @@ class Conversation(RuleBasedStateMachine):
         self.preset = preset
         self.rewriter().policy = self.policy()
 
+    @rule(name=st.sampled_from(["good", "good", "good", *ANSWERS]))
+    def answer_summary(self, name: str) -> None:
+        """A model has summed up the older part, well or badly."""
+        self.maker.answer(name)
+
+    @rule()
+    def fail_summary(self) -> None:
+        """It raises, hangs, or is gone."""
+        self.maker.fail()
+
     @rule(seconds=st.sampled_from([10.0, 600.0]))
     def wait(self, seconds: float) -> None:
         """Time passes; after a while the provider's cache is cold."""
@@ -337,6 +360,7 @@ class Conversation(RuleBasedStateMachine):
             assert sent[: len(branch.sent)] == branch.sent
         self.look_at_signatures(branch, rewrite)
         assert dangling(rewrite) == []
+        assert sum(map(is_briefing, read(rewrite.body, self.agent.format).messages)) <= 1
 
     def look_at_signatures(self, branch: Branch, rewrite: Rewrite) -> None:
         """On models that bind thinking, none goes out behind what it was not signed for, or it is said."""
@@ -374,8 +398,8 @@ def test_what_was_sent_is_sent_again(name: str) -> None:
 class Forgetful:
     """A fault: every request is rewritten as if nothing was known of it."""
 
-    def __init__(self, policy: Policy) -> None:
-        self.sync = Engine(policy, in_memory(), CharTokenCounter()).sync
+    def __init__(self, policy: Policy, maker: ScriptedMaker) -> None:
+        self.sync = Engine(policy, in_memory(), CharTokenCounter(), summaries=maker).sync
         self.engine = self.sync.engine
 
     def rewrite(self, call: Call, format: str) -> Rewrite:  # noqa: A002 - the word for it
@@ -403,10 +427,15 @@ class Reordering(Forgetful):
 class Rechoosing(Forgetful):
     """A fault: what was squeezed at birth is forgotten, so that it goes out in full the next time."""
 
-    def __init__(self, policy: Policy) -> None:
-        super().__init__(policy)
-        rewrite = self.engine.session.rewrite
-        self.engine.session.rewrite = lambda turn, state: rewrite(turn, _without_births(state))
+    def __init__(self, policy: Policy, maker: ScriptedMaker) -> None:
+        super().__init__(policy, maker)
+        session: Any = self.engine.session
+        rewrite = session.rewrite
+
+        def forgetting(turn: Turn, state: State | None, *more: Any, **settings: Any) -> Any:
+            return rewrite(turn, _without_births(state), *more, **settings)
+
+        session.rewrite = forgetting
 
     def rewrite(self, call: Call, format: str) -> Rewrite:  # noqa: A002 - the word for it
         """With a state that has lost its birth edits."""
@@ -448,7 +477,11 @@ def dangling(rewrite: Rewrite) -> list[str]:
         if isinstance(part, ToolResult)
     }
     changes = Changes(rewrite.plan)
-    births = {(edit.message, edit.part): edit.new for edit in born(rewrite.plan).edits}
+    births = {
+        (edit.message, edit.part): edit.new
+        for edit in rewrite.plan
+        if isinstance(edit, Replace) and edit.is_birth
+    }
     found = []
     for place, parts in changes.replaced.items():
         for number, new in parts.items():

@@ -18,9 +18,10 @@ and give it its place there.
 
 from trimtab.squeeze.newborn import in_full, squeeze
 from trimtab.squeeze.quoting import will_be_quoted
-from trimtab.squeeze.references import digest, has_references, pointed, restores
+from trimtab.squeeze.references import RESTORED, digest, has_references, pointed, restores
 
 __all__ = [
+    "RESTORED",
     "digest",
     "has_references",
     "in_full",
