@@ -111,6 +111,12 @@ class WaitingStore:
         return await self.inner.swap(key, expected, value)
 
 
+def line_of(store: InMemoryStore, link: bytes) -> bytes:
+    """The key of the line that a link leads to."""
+    (pointer,) = (value for key, value in entries(store).items() if key.endswith(b"k" + link))
+    return pointer.removeprefix(b"=>")
+
+
 def grow(agent: Agent, branch: Branch, turns: int, results: Sequence[str] = (BIG,)) -> None:
     """Some turns of a tool loop, which nobody sends."""
     for _ in range(turns):
@@ -419,7 +425,45 @@ def test_two_tenants_share_nothing(agent: Agent, tenants: tuple[str, str]) -> No
     assert not entries(stores[0]).keys() & entries(stores[1]).keys()
 
 
-def test_pointers_never_replace_states(agent: Agent) -> None:
+def test_a_line_is_kept_once_and_says_the_latest(agent: Agent) -> None:
+    """However many turns it has: each takes the place of the one before."""
+    store, provider = in_memory(), Provider()
+    engine = make_engine(store, 100_000)
+    branch = agent.start("go")
+    for _ in range(5):
+        engine.sync.exchange(Call(agent.body(branch)), provider.send, agent.format)
+        grow(agent, branch, 1)
+    keys = [rewrite.ticket.turn.key for rewrite in provider.sent]
+
+    lines = {line_of(store, key) for key in keys}
+
+    assert len(lines) == 1
+    (line,) = lines
+    assert State.from_bytes(entries(store)[line], {}) == provider.sent[-1].ticket.becomes
+    assert [key for key in entries(store) if key[9:10] == b"s"] == [line]
+
+
+def test_a_compaction_begins_another_line(agent: Agent) -> None:
+    """Who comes back to what was sent before it finds what was sent then."""
+    store, provider = in_memory(), Provider()
+    engine = make_engine(store)
+    branch = agent.start("go")
+    bodies = []
+    for _ in range(6):
+        bodies.append(agent.body(branch))
+        engine.sync.exchange(Call(bodies[-1]), provider.send, agent.format)
+        grow(agent, branch, 1)
+    compacted = next(place for place, rewrite in enumerate(provider.sent) if rewrite.plan)
+
+    again = engine.sync.rewrite(Call(bodies[compacted - 1]), agent.format)
+
+    assert again.body == bodies[compacted - 1]
+    links = [rewrite.ticket.turn.key for rewrite in provider.sent]
+    assert line_of(store, links[compacted - 1]) != line_of(store, links[compacted])
+    assert ask(engine, agent, branch).plan
+
+
+def test_links_that_lead_to_a_line_lead_there_for_good(agent: Agent) -> None:
     """A longer request that nobody saw the front of leaves the state of that front."""
     store = in_memory()
     engine, provider = make_engine(store), Provider()
@@ -429,17 +473,17 @@ def test_pointers_never_replace_states(agent: Agent) -> None:
     unseen = ask(engine, agent, longer)
     engine.sync.exchange(Call(agent.body(branch)), provider.send, agent.format)
     key = provider.sent[0].ticket.turn.key
-    before = entries(store)[key]
+    before = line_of(store, key)
 
     engine.sync.forwarded(unseen.ticket)
 
     assert key in unseen.ticket.turn.links
-    assert entries(store)[key] == before
-    assert entries(store)[unseen.ticket.turn.key] != before
+    assert line_of(store, key) == before
+    assert line_of(store, unseen.ticket.turn.key) != before
 
 
-def test_a_state_replaces_a_pointer(agent: Agent) -> None:
-    """Whoever really sends what was only passed is known by what he sent."""
+def test_what_is_really_sent_is_known_by_itself(agent: Agent) -> None:
+    """And no longer by what was only passed through it."""
     engine, provider = make_engine(), Provider()
     branch = agent.start("go")
     longer = branch.copy(1)
@@ -452,8 +496,43 @@ def test_a_state_replaces_a_pointer(agent: Agent) -> None:
     assert state_of(rewound).key == rewound.ticket.turn.key == provider.sent[1].ticket.turn.key
 
 
-def test_of_two_records_of_one_turn_the_first_stays(agent: Agent) -> None:
-    """Somebody who has not seen what stands there does not overwrite it."""
+def test_a_fork_leaves_the_line_that_it_parts_from(agent: Agent) -> None:
+    """Copy on write: both go on from what was sent up to the parting, whichever comes first."""
+    store, provider = in_memory(), Provider()
+    engine = make_engine(store, 100_000)
+    branch = agent.start("go")
+    grow(agent, branch, 1)
+    engine.sync.exchange(Call(agent.body(branch)), provider.send, agent.format)
+    fork = branch.copy(len(branch.history))
+    for line in (branch, fork):
+        grow(agent, line, 1)
+        engine.sync.exchange(Call(agent.body(line)), provider.send, agent.format)
+
+    found = [state_of(ask(engine, agent, line)) for line in (branch, fork)]
+
+    assert found == [rewrite.ticket.becomes for rewrite in provider.sent[1:]]
+
+
+def test_a_late_record_does_not_overwrite_a_newer_one(agent: Agent) -> None:
+    """Of two answers that overlap, the one that began first may end last."""
+    store, provider = in_memory(), Provider()
+    engine = make_engine(store, 100_000)
+    branch = agent.start("go")
+    engine.sync.exchange(Call(agent.body(branch)), provider.send, agent.format)
+    grow(agent, branch, 1)
+    late = ask(engine, agent, branch)
+    engine.sync.forwarded(late.ticket)
+    grow(agent, branch, 1)
+    engine.sync.exchange(Call(agent.body(branch)), provider.send, agent.format)
+    before = entries(store)
+
+    make_engine(store, 100_000).sync.observed(late.ticket, Usage(fresh=7))
+
+    assert {key: entries(store)[key] for key in before} == before
+
+
+def test_one_who_is_always_overtaken_gives_up(agent: Agent) -> None:
+    """And overwrites nothing that he has not seen."""
     store = Overtaken()
     engine, provider = make_engine(store), Provider()
     branch = agent.start("go")
@@ -461,21 +540,16 @@ def test_of_two_records_of_one_turn_the_first_stays(agent: Agent) -> None:
 
     engine.sync.exchange(Call(agent.body(branch)), provider.send, agent.format)
 
-    assert entries(store) == {provider.sent[0].ticket.turn.key: b"somebody else's"}
+    assert set(entries(store).values()) == {b"somebody else's"}
 
 
 class Overtaken(InMemoryStore):
     """A store in which somebody else is always faster."""
 
-    async def swap(self, key: bytes, expected: bytes | None, value: bytes) -> bool:
+    async def swap(self, key: bytes, expected: bytes | None, value: bytes) -> bool:  # noqa: ARG002 - a store's shape
         """Too late."""
         await self.put({key: b"somebody else's"})
-        return await super().swap(key, expected, value)
-
-
-def far(store: InMemoryStore, key: bytes) -> bytes:
-    """What stands under a key."""
-    return entries(store)[key]
+        return False
 
 
 @pytest.mark.parametrize(
@@ -496,8 +570,8 @@ def test_a_state_that_cannot_be_read_is_a_miss_and_an_event_tells(
     engine = make_engine(store, events=events)
     branch = agent.start("go")
     engine.sync.exchange(Call(agent.body(branch)), provider.send, agent.format)
-    key = provider.sent[0].ticket.turn.key
-    asyncio.run(store.put({key: broken(far(store, key))}))
+    line = line_of(store, provider.sent[0].ticket.turn.key)
+    asyncio.run(store.put({line: broken(entries(store)[line])}))
 
     again = ask(engine, agent, branch)
 
@@ -512,7 +586,7 @@ def test_a_torn_state_is_told_of_once(agent: Agent) -> None:
     branch = agent.start("go")
     grow(agent, branch, 2, ["some words"])
     engine.sync.exchange(Call(agent.body(branch)), provider.send, agent.format)
-    asyncio.run(store.put({provider.sent[0].ticket.turn.key: b"torn"}))
+    asyncio.run(store.put({line_of(store, provider.sent[0].ticket.turn.key): b"torn"}))
 
     ask(engine, agent, branch)
 
@@ -527,7 +601,7 @@ def test_a_form_that_is_gone_makes_its_state_a_miss(agent: Agent) -> None:
     grow(agent, branch, 6)
     engine.sync.exchange(Call(agent.body(branch)), provider.send, agent.format)
     for key in entries(store):
-        if key.startswith(b"form:"):
+        if key[9:10] == b"f":
             store._forget(key)
     events.clear()
 
@@ -537,18 +611,17 @@ def test_a_form_that_is_gone_makes_its_state_a_miss(agent: Agent) -> None:
     assert isinstance(events[0], StateUnreadable)
 
 
-@pytest.mark.parametrize("value", [None, b"trimtab-key\x01" + b"0" * 16])
-def test_a_pointer_that_leads_to_no_state_is_a_miss(agent: Agent, value: bytes | None) -> None:
-    """To nothing, or to another pointer; nobody need be told, for stores forget."""
+@pytest.mark.parametrize("value", [None, b"=>" + b"0" * 18, b"=>", b"", b"something else"])
+def test_a_link_that_leads_nowhere_is_a_miss(agent: Agent, value: bytes | None) -> None:
+    """To nothing, or to no line; nobody need be told, for stores forget."""
     store, events, provider = in_memory(), list[Event](), Provider()
     engine = make_engine(store, events=events)
     branch = agent.start("go")
-    grow(agent, branch, 1)
     engine.sync.exchange(Call(agent.body(branch)), provider.send, agent.format)
-    key = provider.sent[0].ticket.turn.key
-    store._forget(key)
-    if value is not None:
-        asyncio.run(store.put({key: value}))
+    for key in [key for key in entries(store) if key[9:10] == b"k"]:
+        store._forget(key)
+        if value is not None:
+            asyncio.run(store.put({key: value}))
 
     assert ask(engine, agent, branch).ticket.began is None
     assert events == []

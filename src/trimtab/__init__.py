@@ -5,6 +5,7 @@ request that the provider refuses. ``docs/how-it-works.md`` draws the way of a
 request; ``trimtab.session`` is that way.
 """
 
+from trimtab.background import LlmCompaction
 from trimtab.budget import Budget, Limits
 from trimtab.compaction import (
     Compacted,
@@ -23,6 +24,7 @@ from trimtab.errors import (
     PolicyError,
     RequestError,
     StoreError,
+    SummaryError,
     TokenCountError,
     TrimtabError,
     UnknownEncodingError,
@@ -38,7 +40,13 @@ from trimtab.events import (
     PassedOn,
     PrefixBroken,
     ReserveCut,
+    SettingClamped,
+    SpanUnreachable,
     StateUnreadable,
+    StoreSetAside,
+    StoreUnavailable,
+    SummariesMissing,
+    SummaryGivenUp,
     TriggerUnreachable,
 )
 from trimtab.memo import PrefixMemo
@@ -59,7 +67,7 @@ from trimtab.refusal import Refusal, RefusalKind
 from trimtab.session import Rewrite, Session, Ticket, Turn
 from trimtab.state import State
 from trimtab.stores import InMemoryStore, Store, in_memory
-from trimtab.summary import Summarizer, Summary, SummaryRequest, SummaryStats
+from trimtab.summary import Summarizer, Summary, SummaryRequest, SummaryStats, SummaryTotals
 from trimtab.tokens import BpeTokenCounter, CharTokenCounter, TokenCounter, counter_for
 from trimtab.tracker import ContextTracker, Forecast, message_bytes, surface_fingerprint
 from trimtab.usage import Usage
@@ -103,6 +111,7 @@ __all__ = [
     "Keep",
     "LimitLearned",
     "Limits",
+    "LlmCompaction",
     "MalformedBodyError",
     "Media",
     "Memory",
@@ -123,15 +132,23 @@ __all__ = [
     "ReserveCut",
     "Rewrite",
     "Session",
+    "SettingClamped",
+    "SpanUnreachable",
     "State",
     "StateUnreadable",
     "Store",
     "StoreError",
+    "StoreSetAside",
+    "StoreUnavailable",
+    "SummariesMissing",
     "SummarizeRounds",
     "Summarizer",
     "Summary",
+    "SummaryError",
+    "SummaryGivenUp",
     "SummaryRequest",
     "SummaryStats",
+    "SummaryTotals",
     "Surface",
     "SyncEngine",
     "Text",

@@ -1,32 +1,41 @@
 """The one driver around a session: load what is known, rewrite, let the caller send, record.
 
 Everything that sends uses it: library, hooks, proxy, replay. It keeps nothing
-but the store. Each key leads to a state, or to the key of one:
-
-::
-
-    link of the last message    ──> the state
-    links of the ones before    ──> its key     whoever comes back to one of them
-    weak key                    ──> its key     whose old messages the client has changed
-    form:<name>                 ──> what its plan puts in place of something
+but the store (:mod:`trimtab.stores.lines` says what lies in it), and no request
+fails or waits for long because of that: where the store cannot be used, an
+event says so, and this process remembers for itself until it is back.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from uuid import uuid4
 
-from trimtab.errors import StoreError
-from trimtab.events import Event, StateUnreadable
+from trimtab.errors import PolicyError, StoreError, TrimtabError
+from trimtab.events import Event, StoreUnavailable, SummaryGivenUp, SummaryGivenUpCause
 from trimtab.policy import Policy
 from trimtab.refusal import Refusal
 from trimtab.session import Rewrite, Session, Ticket, Turn
-from trimtab.state import State, forms_named
-from trimtab.stores import Store, in_memory
+from trimtab.state import State
+from trimtab.stores import Store, Telling, in_memory
+from trimtab.stores.archive import Archive
+from trimtab.stores.briefs import Briefed, Briefs
+from trimtab.stores.keys import conversation_of
+from trimtab.stores.lines import Lines
+from trimtab.stores.pause import Pause
+from trimtab.summary import (
+    KeptSummary,
+    MadeSummary,
+    Summary,
+    SummaryMaker,
+    SummaryStats,
+    WantedSummary,
+)
 from trimtab.tokens import TokenCounter
 from trimtab.usage import Usage
 from trimtab.wire import Call
@@ -39,14 +48,12 @@ __all__ = ["Answer", "Engine", "SyncEngine"]
 Response = TypeVar("Response")
 Result = TypeVar("Result")
 
-_POINTER = b"trimtab-key\x01"
-"""What an entry begins with that leads to the key of a state."""
+_STORE_SECONDS = 0.25
+"""A store on the same machine answers in a thousandth of that, one in the same region in a
+twentieth; a person hardly notices a quarter of a second before the first word of an answer."""
 
-_AT_ONCE = 64
-"""Keys that are looked up together; a conversation that goes on is found in the first lot."""
-
-_WEAK_KEYS = 16
-"""Weak keys that are looked up, newest first: what a few turns add."""
+_SPARE_BYTES = 8 * 1024 * 1024
+"""What this process remembers for itself while the store is away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +80,18 @@ class Engine:
         counter: Counts words; None for the best that is installed for each model.
         headers_settable: Whether headers of a rewrite will be sent.
         on_event: Is told each event; what it raises changes nothing.
+        archive: Whether what a compaction removes is kept in the store too, to be
+            asked for by its id (``trimtab recall``).
+        store_seconds: How long a rewrite, and each record, waits for a store that
+            waits; above 0.
+        summaries: Makes the summaries that ``Policy(summaries=True)`` wants, in the
+            background (:class:`~trimtab.background.BackgroundSummaries`); None for none.
+
+    Raises:
+        PolicyError: If ``store_seconds`` is not above 0.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - settings, by name
         self,
         policy: Policy | None = None,
         store: Store | None = None,
@@ -83,10 +99,32 @@ class Engine:
         *,
         headers_settable: bool = True,
         on_event: Callable[[Event], None] | None = None,
+        archive: bool = False,
+        store_seconds: float = _STORE_SECONDS,
+        summaries: SummaryMaker | None = None,
     ) -> None:
-        self.session = Session(policy, counter, headers_settable=headers_settable)
+        if not store_seconds > 0:
+            raise PolicyError("store_seconds", store_seconds, "it must be above 0")
         self.store = in_memory() if store is None else store
+        self.session = Session(
+            policy,
+            counter,
+            headers_settable=headers_settable,
+            outlives_process=getattr(self.store, "outlives_process", False),
+            can_recall=archive,
+        )
+        self.store_seconds = store_seconds
         self._on_event = on_event
+        self._lines = Lines(self.store, self._tell_one)
+        self._archive = Archive(self.store) if archive else None
+        self._summaries = summaries
+        self._briefs = Briefs(self.store, uuid4().bytes)
+        self._asking: dict[bytes, bytes] = {}  # conversations, by what is wanted of them
+        self._pause = Pause()
+        self._spare = Lines(in_memory(_SPARE_BYTES), self._tell_one)
+        self._has_spare = False
+        if isinstance(self.store, Telling):
+            self.store.listen(self._tell_one)
 
     @property
     def sync(self) -> SyncEngine:
@@ -110,44 +148,41 @@ class Engine:
         Raises:
             RequestError: If it is no request of a known format.
             PolicyError: If nobody named a limit and the model's window is not known.
-            StoreError: If the store cannot be reached.
             TokenCountError: If the counter fails.
         """
         turn = call
         if isinstance(turn, Call):
             turn = self.session.read(turn, format, tenant=tenant)
-        rewrite = self.session.rewrite(turn, await self._find(turn))
+        if self._summaries is None:
+            rewrite = self.session.rewrite(turn, await self._find(turn), may_ask=False)
+        else:
+            await self._collect(self._summaries)
+            briefed = await self._asked(lambda: self._briefs.find(turn)) or _NOT_KNOWN
+            rewrite = self.session.rewrite(
+                turn, await self._find(turn), briefed.summary, may_ask=briefed.may_ask
+            )
+            if rewrite.wanted is not None and rewrite.wanted.tokens < briefed.needed_tokens:
+                rewrite = _unasking(rewrite)
         self._tell(rewrite.events)
         return rewrite
 
     async def forwarded(self, ticket: Ticket) -> None:
-        """Record that the provider has taken a request: at the first byte of a 2xx, never before.
-
-        Raises:
-            StoreError: If the store cannot be reached.
-        """
-        await self._record(ticket.turn, self.session.forwarded(ticket))
+        """Record that the provider has taken a request: at the first byte of a 2xx, never before."""
+        await self._record(ticket, self.session.forwarded(ticket))
 
     async def observed(self, ticket: Ticket, usage: Usage) -> None:
-        """Record what a request was billed.
-
-        Raises:
-            StoreError: If the store cannot be reached.
-        """
-        await self._record(ticket.turn, self.session.observed(ticket, usage))
+        """Record what a request was billed."""
+        await self._record(ticket, self.session.observed(ticket, usage))
 
     async def refused(self, ticket: Ticket, refusal: Refusal) -> Rewrite | None:
         """Say what to send instead of a request that the provider has refused.
 
         Returns:
             Another rewrite, once; None where the refusal is to be passed on.
-
-        Raises:
-            StoreError: If the store cannot be reached.
         """
         answer = self.session.refused(ticket, refusal)
         if isinstance(answer, State):
-            await self._record(ticket.turn, answer)
+            await self._record(ticket, answer)
             return None
         if answer is not None:
             self._tell(answer.events)
@@ -186,77 +221,117 @@ class Engine:
             await self.forwarded(rewrite.ticket)
         return answer.response
 
-    # --------------------------------------------------------------- finding
+    # ------------------------------------------------------------- summaries
+
+    async def _ask(self, ticket: Ticket) -> None:
+        """Have a summary made, unless somebody else who shares the store is at it."""
+        maker, wanted = self._summaries, ticket.wanted
+        if maker is None or wanted is None or wanted.key in self._asking:
+            return
+        seconds = maker.longest_seconds
+        if await self._asked(lambda: self._briefs.claim(ticket.turn, wanted, seconds)):
+            self._asking[wanted.key] = conversation_of(ticket.turn)
+            if not maker.start(wanted):
+                await self._drop(wanted, 0)
+
+    async def _collect(self, maker: SummaryMaker) -> None:
+        """Judge and keep what came back."""
+        for made in maker.collect():
+            wanted = made.wanted
+            if made.cause:
+                if made.is_over:
+                    await self._drop(wanted, 0)
+                self._tell_one(_given_up(made, made.cause, made.reason))
+                continue
+            judged = self.session.accepted(wanted, made.answer)
+            if isinstance(judged, KeptSummary):
+                conversation = self._asking.pop(wanted.key, b"")
+                await self._asked(partial(self._briefs.keep, conversation, wanted, judged))
+            else:
+                await self._drop(wanted, judged.needed_tokens)
+                self._tell_one(_given_up(made, judged.cause, judged.reason))
+
+    async def _drop(self, wanted: WantedSummary, needed_tokens: int) -> None:
+        conversation = self._asking.pop(wanted.key, None)
+        if conversation is not None:
+            await self._asked(partial(self._briefs.give_up, conversation, wanted, needed_tokens))
+
+    # ---------------------------------------------------------------- stores
 
     async def _find(self, turn: Turn) -> State | None:
         """The state that knows most of a request."""
-        tried: set[bytes] = set()
-        strong = await self._first(reversed(turn.links), tried)
-        if strong is not None and not _is_far(turn, strong):
-            return strong
-        weak = await self._first(islice(turn.weak_keys(), _WEAK_KEYS), tried)
-        if weak is None or (strong is not None and strong.messages >= weak.messages):
-            return strong
-        return weak
+        found = await self._asked(lambda: self._lines.find(turn))
+        if not self._has_spare:
+            return found
+        spared = await self._spare.find(turn)
+        if spared is None or (found is not None and found.messages >= spared.messages):
+            return found
+        return spared
 
-    async def _first(self, keys: Iterable[bytes], tried: set[bytes]) -> State | None:
-        """The state under the first of some keys that leads to one.
+    async def _record(self, ticket: Ticket, state: State) -> None:
+        """Keep a state: in the store, and where that fails in this process for the time being."""
 
-        Args:
-            keys: Where to look, the best first.
-            tried: What could not be read; it is not read again.
+        async def record() -> bool:
+            await self._lines.record(ticket.turn, ticket.began, state)
+            return True
+
+        if self._archive is not None:
+            archive = self._archive
+            await self._asked(lambda: archive.keep(ticket))
+        if await self._asked(record) is None and not self.store.never_waits:
+            self._has_spare = True
+            await self._spare.record(ticket.turn, ticket.began, state)
+        await self._ask(ticket)
+
+    async def _asked(self, work: Callable[[], Awaitable[Result]]) -> Result | None:
+        """What the store answers; None where it fails, is too slow, or is left alone for a while.
+
+        No request waits longer than :attr:`store_seconds` for it, and none fails for it.
         """
-        for lot in _lots(keys):
-            for value in await self.store.get(lot):
-                found = value if value is None else await self._followed(value)
-                if found is None or found in tried:
-                    continue
-                tried.add(found)
-                state = await self._load(found)
-                if state is not None:
-                    return state
+        if not self._pause.is_over():
+            return None
+        try:
+            if self.store.never_waits:
+                answer = await work()
+            else:
+                answer = await _within(self.store_seconds, work())
+        except StoreError as error:
+            reason = str(error)
+        except TrimtabError:
+            raise  # it is about the request
+        except Exception as error:  # noqa: BLE001 - a store of somebody else may raise anything
+            reason = f"the store has raised {type(error).__name__}"
+        else:
+            self._pause.after_success()
+            return answer
+        self._tell_one(StoreUnavailable(reason, self._pause.after_failure()))
         return None
 
-    async def _followed(self, value: bytes) -> bytes | None:
-        """What an entry leads to, where it leads to another."""
-        if not value.startswith(_POINTER):
-            return value
-        (found,) = await self.store.get([value.removeprefix(_POINTER)])
-        return None if found is None or found.startswith(_POINTER) else found
-
-    async def _load(self, value: bytes) -> State | None:
-        """Read a state; one that cannot be read is a miss, and somebody is told."""
-        try:
-            names = forms_named(value)
-            forms = await self.store.get([_form_key(name) for name in names])
-            kept = {name: form for name, form in zip(names, forms, strict=True) if form is not None}
-            return State.from_bytes(value, kept)
-        except StoreError as error:
-            self._tell((StateUnreadable(str(error)),))
-            return None
-
-    # ------------------------------------------------------------- recording
-
-    async def _record(self, turn: Turn, state: State) -> None:
-        """Keep a state, after all that it needs and before all that leads to it."""
-        forms = {_form_key(name): form for name, form in state.forms().items()}
-        if forms:
-            await self.store.add(forms)
-        (before,) = await self.store.get([state.key])
-        if not await self.store.swap(state.key, before, state.to_bytes()):
-            return  # somebody has recorded the same turn in the meantime
-        pointer = _POINTER + state.key
-        await self.store.add(dict.fromkeys(state.links[:-1], pointer))
-        weak = state.rounds.key(turn.root)
-        if weak is not None:
-            await self.store.put({weak: pointer})
-
     def _tell(self, events: Iterable[Event]) -> None:
-        if self._on_event is None:
-            return
         for event in events:
+            self._tell_one(event)
+
+    def _tell_one(self, event: Event) -> None:
+        if self._on_event is not None:
             with suppress(Exception):
                 self._on_event(event)
+
+
+_NOT_KNOWN = Briefed(may_ask=False)
+"""Of a store that cannot be reached: somebody else may be at it."""
+
+
+def _unasking(rewrite: Rewrite) -> Rewrite:
+    """The same, which wants no summary."""
+    return replace(rewrite, wanted=None, ticket=replace(rewrite.ticket, wanted=None))
+
+
+def _given_up(made: MadeSummary, cause: str, reason: str) -> SummaryGivenUp:
+    """What is told of a summary that is not used; what was billed is in it."""
+    known: SummaryGivenUpCause = cause  # type: ignore[assignment]  # each is one
+    answer = made.answer
+    stats = SummaryStats(0, answer.usage, answer.cost) if isinstance(answer, Summary) else None
+    return SummaryGivenUp(known, reason, made.attempts, stats)
 
 
 class SyncEngine:
@@ -344,17 +419,16 @@ def _run_in_background(coroutine: Coroutine[Any, Any, Result]) -> Result:
     return asyncio.run_coroutine_threadsafe(coroutine, _loop).result()
 
 
-def _is_far(turn: Turn, state: State) -> bool:
-    """Whether a state is more than a turn away, so that the client may have changed old messages."""
-    new = turn.request.messages_from(state.messages)
-    return sum(message.role == "assistant" for message in new) > 1
+async def _within(seconds: float, work: Awaitable[Result]) -> Result:
+    """Wait for a store, but not for long.
 
+    Raises:
+        StoreError: If that was not enough.
+    """
+    import asyncio  # noqa: PLC0415 - a store that waits has imported it
 
-def _lots(keys: Iterable[bytes]) -> Iterator[Sequence[bytes]]:
-    iterator = iter(keys)
-    while lot := list(islice(iterator, _AT_ONCE)):
-        yield lot
-
-
-def _form_key(name: str) -> bytes:
-    return b"form:" + bytes.fromhex(name)
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except TimeoutError:
+        raise StoreError(f"the store has not answered within {seconds:g} seconds") from None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from threading import Lock
 
 from trimtab.errors import PolicyError
+from trimtab.stores.store import Entry
 
 __all__ = ["InMemoryStore", "in_memory"]
 
@@ -67,6 +68,24 @@ class InMemoryStore:
                 return False
             self._write(key, value)
             return True
+
+    async def scan(self, prefix: bytes = b"") -> AsyncIterator[Entry]:
+        """List the entries whose keys begin with something; looking at them is no use of them."""
+        with self._lock:
+            found = [item for item in self._entries.items() if item[0].startswith(prefix)]
+        for key, value in found:
+            yield Entry(key, value)
+
+    async def delete(self, keys: Iterable[bytes]) -> int:
+        """Delete entries."""
+        with self._lock:
+            there = [key for key in dict.fromkeys(keys) if key in self._entries]
+            for key in there:
+                self._forget(key)
+        return len(there)
+
+    async def close(self) -> None:
+        """Do nothing: what is in memory needs no giving back."""
 
     @property
     def size_bytes(self) -> int:
