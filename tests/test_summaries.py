@@ -12,6 +12,7 @@ import pytest
 from tests.laws.summaries import ANSWERS, ScriptedMaker
 from trimtab import (
     CharTokenCounter,
+    Context,
     ContextCompacted,
     Engine,
     Policy,
@@ -513,3 +514,33 @@ def test_settings_that_make_no_sense_are_refused(settings: Json) -> None:
     (name,) = settings
     with pytest.raises(PolicyError, match=name):
         BackgroundSummaries(Recorder(), **settings)
+
+
+# ------------------------------------------------------------------- the front door
+
+
+def test_a_context_with_a_summarizer_sums_up() -> None:
+    """Nothing else is to be set."""
+    recorder = Recorder()
+    context = Context(
+        "gpt-5.2", Policy(limit_tokens=LIMIT), counter=CharTokenCounter(), summarizer=recorder
+    )
+    sent = ""
+    for number in range(1, 60):
+        view = context.fit(history(number))
+        context.observe(view)
+        sent = json.dumps(view.messages)
+        if "Ship the parser" in sent:
+            break
+        while recorder.requests and not settled_in(context):
+            pass
+
+    assert "Ship the parser" in sent
+    assert recorder.requests
+
+
+def settled_in(context: Context) -> bool:
+    """Whether nothing is under way."""
+    maker = context._engine._summaries
+    assert isinstance(maker, BackgroundSummaries)
+    return all(flight.job is None or flight.job.is_over for flight in maker._wanted)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from trimtab.chain import digest
@@ -26,6 +26,7 @@ from trimtab.plan import Outcome, Plan
 from trimtab.policy import Policy
 from trimtab.refusal import Refusal
 from trimtab.stores import Store
+from trimtab.summary import Summarizer
 from trimtab.tokens import TokenCounter
 from trimtab.turn import Rewrite, Ticket, Turn
 from trimtab.usage import Usage
@@ -86,9 +87,11 @@ class Context:
         tenant: Whose conversations these are, where a store is shared.
         headers_settable: Whether :attr:`View.headers` will be sent. A few models
             take some edits only with a header; without it those are not made.
+        summarizer: Sums up the older part in the background before it has to go
+            (:func:`~trimtab.summarizer.model_summarizer`); None for none.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - settings, by name
         self,
         model: str,
         policy: Policy | None = None,
@@ -98,8 +101,9 @@ class Context:
         format: str | None = None,  # noqa: A002 - the word for it
         tenant: str = "",
         headers_settable: bool = False,
+        summarizer: Summarizer | None = None,
     ) -> None:
-        self._engine = Engine(policy, store, counter, headers_settable=headers_settable)
+        self._engine = _engine(policy, store, counter, headers_settable, summarizer)
         self._desk = _Desk(self._engine, model, format, tenant)
 
     def fit(
@@ -167,7 +171,7 @@ class Context:
 class AsyncContext:
     """A :class:`Context` for code that awaits; the same arguments."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - settings, by name
         self,
         model: str,
         policy: Policy | None = None,
@@ -177,8 +181,9 @@ class AsyncContext:
         format: str | None = None,  # noqa: A002 - the word for it
         tenant: str = "",
         headers_settable: bool = False,
+        summarizer: Summarizer | None = None,
     ) -> None:
-        self._engine = Engine(policy, store, counter, headers_settable=headers_settable)
+        self._engine = _engine(policy, store, counter, headers_settable, summarizer)
         self._desk = _Desk(self._engine, model, format, tenant)
 
     async def fit(
@@ -217,6 +222,27 @@ class _Given:
     tools: list[Object] | None
     parameters: dict[str, Any]
     turn: Turn
+
+
+def _engine(
+    policy: Policy | None,
+    store: Store | None,
+    counter: TokenCounter | None,
+    headers_settable: bool,  # noqa: FBT001 - as it was given
+    summarizer: Summarizer | None,
+) -> Engine:
+    """The engine of a context; with somebody who sums up it wants summaries."""
+    if summarizer is None:
+        return Engine(policy, store, counter, headers_settable=headers_settable)
+    from trimtab.background import BackgroundSummaries  # noqa: PLC0415 - most programs need none
+
+    return Engine(
+        replace(policy or Policy(), summaries=True),
+        store,
+        counter,
+        headers_settable=headers_settable,
+        summaries=BackgroundSummaries(summarizer),
+    )
 
 
 class _Desk:

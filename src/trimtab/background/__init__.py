@@ -3,6 +3,7 @@
 ::
 
     llm_compaction   LlmCompaction: decides at each call, never waits
+    summaries        BackgroundSummaries: makes what an engine wants for its conversations
     retry            when and how often a model is asked again
     attempts         asks, with a time limit for each attempt
     jobs             a task on the loop that runs, or a thread with a loop of its own
@@ -14,5 +15,6 @@ there is no lock to hold at a fork or at the interpreter's exit.
 
 from trimtab.background.llm_compaction import LlmCompaction
 from trimtab.background.retry import Retry
+from trimtab.background.summaries import BackgroundSummaries
 
-__all__ = ["LlmCompaction", "Retry"]
+__all__ = ["BackgroundSummaries", "LlmCompaction", "Retry"]
