@@ -579,3 +579,49 @@ def test_a_compaction_leaves_no_reported_size_behind() -> None:
     assert began is not None
     assert began.tracker.reported is not None
     assert becomes.tracker.reported is None
+
+
+# ------------------------------------------------------------------- break-even
+
+
+def grown(worker: Session, turns: int, size: int, state: State | None) -> tuple[list[Any], State]:
+    """A conversation that grows by so many words a turn."""
+    messages: list[Any] = [{"role": "user", "content": "go"}]
+    rewrites = []
+    for number in range(turns):
+        messages.append({"role": "assistant", "content": f"{number} " + "so " * size})
+        messages.append({"role": "user", "content": "go on"})
+        body = json.dumps({"model": "claude-opus-4-6", "max_tokens": 99, "messages": messages})
+        rewrite = worker.rewrite(worker.read(Call(body.encode())), state)
+        state = worker.forwarded(rewrite.ticket)
+        rewrites.append(rewrite)
+    assert state is not None
+    return rewrites, state
+
+
+def compacted(rewrites: list[Any]) -> list[int]:
+    """The turns on which it was made smaller."""
+    return [
+        turn
+        for turn, rewrite in enumerate(rewrites)
+        if any(isinstance(event, ContextCompacted) for event in rewrite.events)
+    ]
+
+
+def test_the_default_trigger_waits_until_the_turns_to_come_pay_for_a_cut() -> None:
+    """As many are taken to come as there were: after a few large turns a shallow cut is left alone."""
+    policy = Policy(target_tokens=100_000)
+    few, _ = grown(Session(policy, CharTokenCounter()), 9, 20_000, None)
+    many, _ = grown(Session(policy, CharTokenCounter()), 170, 1_000, None)
+
+    assert few[-1].outcome.tokens_after > 120_000
+    assert compacted(few) == []
+    assert compacted(many) != []
+
+
+def test_a_trigger_that_the_user_sets_is_used_always() -> None:
+    """Whether it pays or not."""
+    policy = Policy(target_tokens=100_000, trigger_tokens=120_000)
+    few, _ = grown(Session(policy, CharTokenCounter()), 9, 20_000, None)
+
+    assert compacted(few) != []

@@ -140,6 +140,7 @@ def state_after(position: Position, draft: Draft, plan: Plan) -> State:
         policy_limit_tokens=position.policy.limit_tokens or 0,
         limit_tokens=position.learned_tokens,
         floor_tokens=floor,
+        turns=(0 if state is None else state.turns) + (not position.is_retry),
         compactions=draft.is_compacted + (0 if state is None else state.compactions),
         briefed=briefed_by(position, draft),
         summary_floor_tokens=0 if state is None else state.summary_floor_tokens,

@@ -18,7 +18,16 @@ from trimtab.messages import Message, ToolResult
 from trimtab.plan import Changes, Drop, Edit, Fold, Keep, Plan, Ref, Replace, apply
 from trimtab.strategies.fold import FILLER, GO_ON
 
-__all__ = ["Places", "align", "carried", "extends", "shifted", "sound", "within"]
+__all__ = [
+    "Places",
+    "align",
+    "carried",
+    "extends",
+    "first_difference",
+    "shifted",
+    "sound",
+    "within",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +260,18 @@ _BETWEEN = {
 def extends(first: Plan, second: Plan, count: int) -> bool:
     """Whether two plans make the same of the first messages."""
     return first is second or _made_of(first, count) == _made_of(second, count)
+
+
+def first_difference(first: Plan, second: Plan, count: int) -> int:
+    """The first of some messages of which two plans make something else; their number for none."""
+    one, other = Changes(first), Changes(second)
+    places = {*one.gone, *other.gone, *one.touched, *other.touched, *one.made, *other.made}
+    for place in sorted(place for place in places if place < count):
+        is_gone = (place in one.gone, place in other.gone)
+        is_same = all(is_gone) or (not any(is_gone) and one.at(place) == other.at(place))
+        if not is_same or one.made.get(place) != other.made.get(place):
+            return place
+    return count
 
 
 def _made_of(plan: Plan, count: int) -> tuple[object, ...]:

@@ -100,7 +100,7 @@ class Position:
     def is_due(self) -> bool:
         """Whether it is to be made smaller."""
         state, limits = self.known.state, self.limits
-        if self.tokens > limits.limit_tokens:
+        if self.is_over:
             return True
         if self.is_retry:
             return False
@@ -108,6 +108,11 @@ class Position:
         if self.is_cold:
             trigger = max(limits.target_tokens, int(trigger * _COLD_SHARE))
         return self.tokens > trigger and (state is None or self.tokens >= state.floor_tokens)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is larger than it may be."""
+        return self.tokens > self.limits.limit_tokens
 
     @property
     def is_retry(self) -> bool:

@@ -46,11 +46,11 @@ from trimtab.draft import (
     state_after,
     with_floor,
 )
-from trimtab.economy import window_of
+from trimtab.economy import Cut, rates_of, turns_to_come, weigh_cut, window_of
 from trimtab.errors import PolicyError
 from trimtab.events import EditsQuarantined, Event, LimitLearned, ReserveCut
 from trimtab.ladder import climb, clip_alone
-from trimtab.lineage import extends
+from trimtab.lineage import extends, first_difference
 from trimtab.messages import Message
 from trimtab.plan import EMPTY_PLAN, Forbidden, Outcome, Plan, compose
 from trimtab.policy import Policy, Preset
@@ -104,7 +104,8 @@ _ASKING_SHARE = 0.6
 """Of the trigger: from here on a summary is wanted, so that it is there when one is due."""
 
 _LOOK_AGAIN_SHARE = 20
-"""Where there was nothing to sum up, the next look is a twentieth of the trigger later."""
+"""Where there was nothing to sum up, or a cut would not have paid, the next look is a twentieth
+of the trigger later."""
 
 
 _TOO_LARGE = frozenset(("overflow", "shrink for rate", "bytes too large"))
@@ -390,9 +391,17 @@ class Session:
         """Extend what was sent; compact where it would be too large."""
         if position.comes_back and (whole := self._bring_back(position)) is not None:
             return whole
-        if position.is_due:
-            return self._compact(position)
-        return self._extend(position)
+        if not position.is_due:
+            return self._extend(position)
+        smaller = self._compact(position)
+        if position.is_over or position.policy.trigger_tokens is not None:
+            return smaller
+        return smaller if _pays(position, smaller) else self._hold_back(position)
+
+    def _hold_back(self, position: Position) -> Draft:
+        """What was sent before and what is new: the turns to come would not pay for less."""
+        later = position.tokens + position.limits.trigger_tokens // _LOOK_AGAIN_SHARE
+        return replace(self._extend(position), floor_tokens=later)
 
     def _extend(self, position: Position) -> Draft:
         """What was sent before, and what mends what is new."""
@@ -623,6 +632,27 @@ class _Room:
 
     limit_tokens: int
     cut: ReserveCut | None
+
+
+def _pays(position: Position, draft: Draft) -> bool:
+    """Whether as many turns as there were would pay for a compaction."""
+    state = position.known.state
+    if not draft.is_compacted:
+        return True
+    count = position.known.messages
+    is_cached = state is not None and count and not position.is_cold
+    same = first_difference(position.known.plan, draft.plan, count)
+    surface = position.surface.tokens
+    front = sum(position.weighed().message_tokens[:same]) if is_cached else 0
+    cut = Cut(
+        before=max(position.tokens, draft.tokens),
+        after=draft.tokens,
+        kept=surface + front,
+        cached=surface + state.view_tokens if state is not None and is_cached else 0,
+    )
+    turns = turns_to_come(0 if state is None else state.turns)
+    model = position.turn.request.model or position.turn.call.model
+    return weigh_cut(cut, rates_of(model), turns).pays
 
 
 def _is_asking(position: Position, draft: Draft) -> bool:

@@ -77,6 +77,7 @@ class State:
         policy_limit_tokens: The limit of the policy then.
         limit_tokens: A limit that the provider taught; None for none.
         floor_tokens: A compaction by trigger waits until the request is this large.
+        turns: How many requests were taken, retries aside.
         compactions: How many there were.
         briefed: How many messages of the client the briefing covers that stands in the plan;
             0 for none.
@@ -107,6 +108,7 @@ class State:
     policy_limit_tokens: int = 0
     limit_tokens: int | None = None
     floor_tokens: int = 0
+    turns: int = 0
     compactions: int = 0
     briefed: int = 0
     summary_floor_tokens: int = 0
@@ -239,6 +241,7 @@ _NUMBERS = (
     "whole_tokens",
     "policy_limit_tokens",
     "floor_tokens",
+    "turns",
     "compactions",
     "briefed",
     "summary_floor_tokens",

@@ -492,6 +492,9 @@ def dangling(rewrite: Rewrite) -> list[str]:
             where, which, target = came.get(call_id, (-1, -1, None))
             sent = changes.replaced.get(where, {}).get(which)
             is_full = sent is None or sent == births.get((where, which))
+            between = messages[max(where, 0) : place]
+            if not any(message.role == "assistant" for message in between):
+                is_full = True  # of one exchange: it was clipped because nothing else was left
             old = messages[place].parts[number]
             if (
                 target is None
