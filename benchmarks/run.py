@@ -29,6 +29,8 @@ from benchmarks import (
     reading,
     rewriting,
     splitting,
+    squeeze,
+    storing,
     streams,
     tracking,
     turns,
@@ -47,6 +49,9 @@ BENCHMARKS: dict[str, Callable[[], Answer]] = {
     "loops": loops.answer,
     "compaction": compaction.answer,
     "memo": memo.answer,
+    "storing": storing.answer,
+    "storing_room": storing.room,
+    "squeezing": squeeze.answer,
     "window": window.answer,
     "recording": window.recording,
     "conversations": conversations.answer,
@@ -63,7 +68,7 @@ BENCHMARKS: dict[str, Callable[[], Answer]] = {
 }
 """What can be asked, in the order in which it is shown."""
 
-SLOW = ("conversations", "prediction", "deciding", "surprises", "remembering", "announcing")
+SLOW = ("conversations", "squeezing", "prediction", "deciding", "surprises", "remembering", "announcing")
 """What is asked only where it is named: the first takes half an hour, the others need
 recorded sessions (``benchmarks/prediction.py PATH`` takes yours)."""
 

@@ -128,7 +128,6 @@ class Context:
             RequestError: If something in it is no JSON, or no message.
             PolicyError: If nobody named a limit and the model's window is not known.
             TokenCountError: If the counter fails.
-            StoreError: If the store cannot be reached.
         """
         given = self._desk.take(messages, tools, parameters)
         sync = self._engine.sync
@@ -146,7 +145,6 @@ class Context:
             usage: What was billed: the ``usage`` of the answer, as the SDK gives it.
 
         Raises:
-            StoreError: If the store cannot be reached.
         """
         self._desk.heard_of(view)
         if usage is None:
@@ -161,7 +159,6 @@ class Context:
             What to send instead, once; None where there is nothing better.
 
         Raises:
-            StoreError: If the store cannot be reached.
         """
         given = self._desk.heard_of(view)
         rewrite = self._engine.sync.refused(view.ticket, refusal)

@@ -54,7 +54,7 @@ class Text:
         opaque: Signature that the provider put on them; it stays verbatim or goes with them.
     """
 
-    text: str
+    text: str = field(repr=False)
     opaque: str = field(default="", repr=False)
 
 
@@ -71,7 +71,7 @@ class Thinking:
             nobody said, and then it is taken for the one that it is sent to.
     """
 
-    text: str
+    text: str = field(repr=False)
     opaque: str = field(default="", repr=False)
     is_redacted: bool = False
     needs_answer: bool = field(default=False, compare=False)
@@ -92,7 +92,7 @@ class ToolCall:
 
     id: str
     name: str
-    arguments: str
+    arguments: str = field(repr=False)
     opaque: str = field(default="", repr=False)
 
 

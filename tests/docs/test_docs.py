@@ -95,7 +95,15 @@ def test_every_command_of_the_readme_is_a_command() -> None:
         ROOT / "README.md",
         *(
             ROOT / "docs" / name
-            for name in ("testing.md", "window-memory.md", "compaction.md", "context-tracker.md")
+            for name in (
+                "birth-edits.md",
+                "cache-markers.md",
+                "compaction.md",
+                "context-tracker.md",
+                "stores.md",
+                "testing.md",
+                "window-memory.md",
+            )
         ),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.validators import Number
 
-from trimtab.cli import check, compact, doctor, forecast, inspect, replay
+from trimtab.cli import check, compact, doctor, forecast, inspect, mcp, recall, replay, store
 from trimtab.cli.source import STDIN
 from trimtab.cli.talk import FINE, INTERRUPTED, NOT_FINE, USAGE, UsageError, complain
 from trimtab.errors import MalformedBodyError, TrimtabError
@@ -168,6 +168,15 @@ def _compact(  # noqa: PLR0913 - one an option
             "deterministic (the whole ladder, with a ledger of what went).",
         ),
     ] = "deterministic",
+    summarizer: Annotated[
+        str | None,
+        Parameter(
+            name="--summarizer",
+            help="Where it is over the budget, ask this model to sum up the older part "
+            "(such as openai:gpt-5-mini; needs trimtab[summaries] and the provider's key), "
+            "and show the briefing, whether it was taken and what it cost.",
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         Parameter(
@@ -192,17 +201,18 @@ def _compact(  # noqa: PLR0913 - one an option
         request=request,
         format=format,
         as_json=as_json,
+        summarizer=summarizer,
     )
 
 
-@app.command(name="replay", usage="Usage: trimtab replay [OPTIONS] PATH...")
-def _replay(
+@app.command(name="replay", usage="Usage: trimtab replay [OPTIONS] [PATH...]")
+def _replay(  # noqa: PLR0913 - one an option
     *paths: Annotated[
         str,
         Parameter(
             name="PATH",
             help="A file, or a folder of them: all that is in it is looked at, in the order of "
-            "names, hidden files aside.",
+            "names, hidden files aside. Default: where known agents keep their sessions.",
         ),
     ],
     budget: Annotated[
@@ -213,18 +223,98 @@ def _replay(
             help="Tokens that no request must pass. Default: what each model's window takes.",
         ),
     ] = None,
+    policies: Annotated[
+        str,
+        Parameter(
+            name="--policies",
+            help="Replay under these policies as well, with commas between, or all: nothing, "
+            "client, client-early, sliding, sticky, mask, deterministic, births, cold, "
+            "summaries, summaries-late, provider (docs/replay.md).",
+        ),
+    ] = "",
+    advise: Annotated[
+        bool,
+        Parameter(
+            name="--advise",
+            negative="",
+            show_default=False,
+            help="Name the best setting of each client itself, with its known traps.",
+        ),
+    ] = False,
+    explain: Annotated[
+        bool,
+        Parameter(
+            name="--explain",
+            negative="",
+            show_default=False,
+            help="Show what was chosen and the arithmetic of each compaction.",
+        ),
+    ] = False,
+    gate: Annotated[
+        bool,
+        Parameter(
+            name="--gate",
+            negative="",
+            show_default=False,
+            help="Fail where trimtab would have been dearer: in all, or by 2% in any session.",
+        ),
+    ] = False,
+    unroll: Annotated[
+        bool,
+        Parameter(
+            name="--unroll",
+            negative="",
+            show_default=False,
+            help="Take a body for the last request of a session, and replay those before it too.",
+        ),
+    ] = False,
+    prices: Annotated[
+        str | None,
+        Parameter(
+            name="--prices",
+            help="A JSON file of prices by model, in dollars a million tokens: fresh, read, write, "
+            "write_long, output.",
+        ),
+    ] = None,
+    resume: Annotated[
+        str | None,
+        Parameter(
+            name="--resume",
+            help="Note results in this file, and take from it those of files that have not changed.",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        Parameter(
+            name="--workers",
+            validator=Number(gte=1),
+            help="Processes at most. Default: one a core.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Run recorded sessions through trimtab, request by request, and show what it would have sent.
+    """Run recorded sessions through trimtab and show what it would have sent, and what it costs.
 
     PATH is one or more files that the other commands read too, and folders of
     them. Each session is replayed on its own, from its first request on. Nothing
-    is sent and nothing is written.
+    is sent, and nothing is written but what --resume names.
 
-    Exit code 1: a request that came in valid would have been sent invalid, or
-    nothing could be replayed.
+    Exit code 1: a request that came in valid would have been sent invalid,
+    nothing could be replayed, or --gate failed.
     """
-    return replay.run(paths, budget=budget, as_json=as_json)
+    return replay.run(
+        paths,
+        budget=budget,
+        as_json=as_json,
+        policies=policies,
+        is_advised=advise,
+        is_explained=explain,
+        is_gate=gate,
+        is_unrolled=unroll,
+        prices=prices,
+        resume=resume,
+        workers=workers,
+    )
 
 
 @app.command(name="doctor", usage="Usage: trimtab doctor [OPTIONS] SESSION...")
@@ -248,6 +338,101 @@ def _doctor(
     Exit code 1: breaks that matter were found, or nothing could be read.
     """
     return doctor.run(sessions, as_json=as_json)
+
+
+Where: TypeAlias = Annotated[
+    str,
+    Parameter(
+        name="--store",
+        help="A file, or the address of a Redis or Valkey server. Default: this user's file "
+        "(docs/stores.md).",
+    ),
+]
+
+
+@app.command(name="store")
+def _store(
+    *,
+    where: Where = "",
+    conversation: Annotated[
+        str,
+        Parameter(name="--conversation", help="Only those whose id begins so."),
+    ] = "",
+    tenant: Annotated[
+        str | None,
+        Parameter(name="--tenant", help="Only this tenant's, by the name that it was given."),
+    ] = None,
+    older_than: Annotated[
+        str | None,
+        Parameter(
+            name="--older-than", help="Only what was not used for so long: 30m, 12h, 7d, 2w."
+        ),
+    ] = None,
+    is_purge: Annotated[
+        bool,
+        Parameter(
+            name="--purge", negative="", show_default=False, help="Delete them, archive and all."
+        ),
+    ] = False,
+    everything: Annotated[
+        bool,
+        Parameter(
+            name="--all",
+            negative="",
+            show_default=False,
+            help="With --purge: every conversation, where no other option says which.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show which conversations a store holds, for whom, how old and how large; or delete them.
+
+    No word of a conversation is shown, and no tenant by name.
+    """
+    older = None if older_than is None else store.seconds_of(older_than)
+    wanted = store.Wanted(conversation, tenant, older)
+    return store.run(where, wanted, is_purge=is_purge, everything=everything, as_json=as_json)
+
+
+@app.command(name="recall")
+def _recall(
+    what: Annotated[
+        str,
+        Parameter(
+            name="ID",
+            help="The 16 digits that a marker names; with --grep a recorded session, or a "
+            "conversation that trimtab store shows.",
+        ),
+    ],
+    /,
+    *,
+    grep: Annotated[
+        str | None,
+        Parameter(name="--grep", help="Find messages that hold this text, in whatever case."),
+    ] = None,
+    where: Where = "",
+    tenant: Annotated[str, Parameter(name="--tenant", help="Whose it is.")] = "",
+    as_json: AsJson = False,
+) -> int:
+    """Give back, word for word, what a compaction removed; or find it.
+
+    An archive must have been kept: Engine(archive=True).
+    """
+    if grep is None:
+        return recall.by_id(what, where=where, tenant=tenant, as_json=as_json)
+    return recall.search(what, grep, where=where, tenant=tenant, as_json=as_json)
+
+
+@app.command(name="mcp")
+def _mcp(
+    *,
+    where: Where = "",
+    tenant: Annotated[
+        str, Parameter(name="--tenant", help="Whose archive the agent may see.")
+    ] = "",
+) -> int:
+    """Serve an agent what compactions removed: tools recall and search, over standard input."""
+    return mcp.run(where, tenant)
 
 
 def run(arguments: Sequence[str]) -> int:
