@@ -27,10 +27,10 @@ from benchmarks.figures import Answer, Row, Target, interleaved
 from benchmarks.series import SINGLE
 from benchmarks.tables import machine, show
 from trimtab import Message, RequestError, TokenCounter, ToolCall, ToolResult
+from trimtab.policy import Preset
 from trimtab.replay import files
 from trimtab.replay.paths import files_in
 from trimtab.replay.recording import Recording
-from trimtab.policy import Preset
 from trimtab.squeeze import in_full, squeeze, will_be_quoted
 from trimtab.strategies.targets import KNOWN_TOOLS
 from trimtab.tokens import BpeTokenCounter, CachedCounter

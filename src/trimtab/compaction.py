@@ -385,9 +385,7 @@ def compacted(
     return Compacted(view, Outcome("fits", budget, total, tokens), plan)
 
 
-def room_for(
-    messages: list[Message], config: CompactionConfig, used: int | None = None
-) -> Room:
+def room_for(messages: list[Message], config: CompactionConfig, used: int | None = None) -> Room:
     """Say what a list weighs, and what it may; see :func:`compacted`.
 
     Raises:

@@ -143,8 +143,6 @@ class Context:
         Args:
             view: What was sent.
             usage: What was billed: the ``usage`` of the answer, as the SDK gives it.
-
-        Raises:
         """
         self._desk.heard_of(view)
         if usage is None:
@@ -157,8 +155,6 @@ class Context:
 
         Returns:
             What to send instead, once; None where there is nothing better.
-
-        Raises:
         """
         given = self._desk.heard_of(view)
         rewrite = self._engine.sync.refused(view.ticket, refusal)
