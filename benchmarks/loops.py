@@ -1,7 +1,9 @@
 """What does a whole agent loop come to: requests over the window, orphans, prefix breaks, cost?
 
 Beside it: sending everything, a window that slides, and a plain sticky cut,
-which is what a careful user writes in twenty lines.
+which is what a careful user writes in twenty lines; and CliffCompaction, where
+it is installed. A loop could be cheap because it forgets, so a column says how
+much of the history it still sends.
 """
 
 from __future__ import annotations
@@ -9,18 +11,23 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
+from importlib import import_module
 from itertools import islice, pairwise
 from os.path import commonprefix
 from pathlib import Path
+from statistics import fmean
 from typing import Any, TypeAlias
 
 from benchmarks.conversation import chat_messages, exchanges
 from benchmarks.figures import Answer, Row, Target
 from trimtab import CharTokenCounter, Context, Policy
+from trimtab.policy import Preset
 
-__all__ = ["Json", "Workload", "answer", "cost", "has_orphan", "workloads"]
+__all__ = ["Json", "Workload", "answer", "cost", "has_orphan", "present", "workloads"]
 
 Json: TypeAlias = dict[str, Any]
 Loop: TypeAlias = Callable[[list[Json]], list[Json]]
@@ -34,6 +41,12 @@ _READ, _WRITE = 0.1, 1.25
 
 _STICKY_SHARE = 0.3
 """Of the window, what the plain sticky cut leaves."""
+
+_LOW_SHARE = 0.1
+"""Of the window, the target of a setting that compacts further than the defaults do."""
+
+_RUN_WORDS = 5
+"""Words in a row by which text is told again: long enough that chance repeats few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +76,28 @@ def answer(*, steps: int = 160, messages: int = 1000) -> Answer:
     rows = [
         _row(workload, name, make(workload.budget_tokens))
         for workload in workloads(steps, messages)
-        for name, make in _LOOPS.items()
+        for name, make in _loops().items()
     ]
     return Answer(
         "loops",
         "Whole agent loops in OpenAI Chat, request by request",
-        ("workload, budget", "what is sent", "over budget", "orphans", "breaks", "cost, M units"),
+        (
+            "workload, budget",
+            "what is sent",
+            "over budget",
+            "orphans",
+            "breaks",
+            "cost, M units",
+            "history present, %",
+        ),
         tuple(rows),
         "Tokens are counted by `CharTokenCounter`. Over budget and orphaned results: requests that "
         "have one. Breaks: requests that do not extend the one before them byte for byte. Cost: "
-        "characters / 4 of the messages, 0.1 for what the request before began with, 1.25 for the rest.",
+        "characters / 4 of the messages, 0.1 for what the request before began with, 1.25 for the rest. "
+        "History present: of the different runs of five words that the history holds, those that "
+        "the request holds too; the mean over all requests. `trimtab` has the defaults, `safe` and "
+        f"`agent` are presets, `low` has a target of {_LOW_SHARE:g} of the budget. CliffCompaction 0.1.0 (`Engine.prepare`, its own defaults and the "
+        "budget as its threshold), where it is installed.",
     )
 
 
@@ -158,9 +183,33 @@ def _sticky(budget_tokens: int) -> Loop:
     return fit
 
 
-def _ours(budget_tokens: int) -> Loop:
-    context = Context("gpt-5.2", Policy(limit_tokens=budget_tokens), counter=CharTokenCounter())
+def _ours(
+    budget_tokens: int, preset: Preset | None = None, target_share: float | None = None
+) -> Loop:
+    target_tokens = None if target_share is None else int(budget_tokens * target_share)
+    policy = Policy(limit_tokens=budget_tokens, target_tokens=target_tokens, preset=preset)
+    context = Context("gpt-5.2", policy, counter=CharTokenCounter())
     return lambda history: context.fit(history).messages
+
+
+def _cliff(budget_tokens: int) -> Loop:
+    """CliffCompaction, which counts a request as its characters / 4.
+
+    Raises:
+        ImportError: If it is not installed.
+    """
+    engine = import_module("cliffcompaction.engine")
+    config = import_module("cliffcompaction.config")
+    dialect = import_module("cliffcompaction.dialects.openai_chat").DIALECT
+    worker = engine.Engine(config.Config(threshold_tokens=budget_tokens))
+
+    def fit(history: list[Json]) -> list[Json]:
+        sent: list[Json] = worker.prepare({"messages": history}, dialect).outgoing_body()[
+            "messages"
+        ]
+        return sent
+
+    return fit
 
 
 _LOOPS: dict[str, Callable[[int], Loop]] = {
@@ -168,7 +217,17 @@ _LOOPS: dict[str, Callable[[int], Loop]] = {
     "sliding window": _sliding,
     "plain sticky cut": _sticky,
     "trimtab": _ours,
+    "trimtab, safe": partial(_ours, preset="safe"),
+    "trimtab, agent": partial(_ours, preset="agent"),
+    "trimtab, safe, low": partial(_ours, preset="safe", target_share=_LOW_SHARE),
 }
+
+
+def _loops() -> dict[str, Callable[[int], Loop]]:
+    """All that is compared: ours, the plain ones, and others as far as they are installed."""
+    if importlib.util.find_spec("cliffcompaction") is None:
+        return _LOOPS
+    return {**_LOOPS, "CliffCompaction": _cliff}
 
 
 def _starts(history: Sequence[Json]) -> list[int]:
@@ -190,15 +249,13 @@ def _tokens(messages: Sequence[Json]) -> int:
 def _weight(message: Json) -> int:
     key = id(message)
     if key not in _known:
-        calls = [call["function"] for call in message.get("tool_calls") or ()]
-        words = [message.get("content") or "", *(call["name"] for call in calls)]
-        words += [call["arguments"] for call in calls]
-        _known[key] = (message, 4 + sum(map(_counter.count, words)))
+        _known[key] = (message, 4 + sum(map(_counter.count, _words(message))))
     return _known[key][1]
 
 
 def _row(workload: Workload, name: str, loop: Loop) -> Row:
-    sent = [loop(workload.messages[:cut]) for cut in workload.cuts]
+    histories = [workload.messages[:cut] for cut in workload.cuts]
+    sent = list(map(loop, histories))
     texts = [_text(messages) for messages in sent]
     over = sum(_tokens(messages) > workload.budget_tokens for messages in sent)
     orphans = sum(map(has_orphan, sent))
@@ -211,8 +268,9 @@ def _row(workload: Workload, name: str, loop: Loop) -> Row:
         str(orphans),
         str(breaks),
         f"{units / 1e6:.2f}",
+        f"{100 * present(histories, sent):.1f}",
     )
-    return Row(cells, Target(0, over + orphans) if name == "trimtab" else None)
+    return Row(cells, Target(0, over + orphans) if name.startswith("trimtab") else None)
 
 
 def _text(messages: Sequence[Json]) -> str:
@@ -224,6 +282,63 @@ def cost(before: str, after: str) -> float:
     """What a request is billed that comes after another, in units of a fresh token."""
     shared = len(commonprefix([before, after]))  # noqa: RUF071 - these are no paths
     return (_READ * shared + _WRITE * (len(after) - shared)) / 4
+
+
+def present(histories: Sequence[Sequence[Json]], sent: Sequence[Sequence[Json]]) -> float:
+    """How much of its history a loop still sends, 0 to 1: the mean over its requests.
+
+    Of one request it is the share of the different runs of five words in the
+    history, with what calls and results say, that the request holds somewhere.
+    A clipped result counts with what is left of it, a word-for-word quote in a
+    marker as the words that it quotes, and a paraphrase not at all.
+
+    Args:
+        histories: What each request was made from; each begins with the one before.
+        sent: What was sent for each.
+    """
+    told, said = _Runs(), _Runs()
+    shares = []
+    for history, request in zip(histories, sent, strict=True):
+        if request == history:
+            shares.append(1.0)
+            continue
+        all_runs = told.of(history)
+        shares.append(len(all_runs & said.of(request)) / len(all_runs) if all_runs else 1.0)
+    return fmean(shares)
+
+
+class _Runs:
+    """Runs of words of a list that mostly grows: only what is new is taken up."""
+
+    def __init__(self) -> None:
+        self._messages: list[Json] = []
+        self._runs: set[int] = set()
+
+    def of(self, messages: Sequence[Json]) -> set[int]:
+        """All that stand in it; the set is valid until the next call."""
+        known = len(self._messages)
+        if list(messages[:known]) != self._messages:
+            known, self._runs = 0, set()
+        for message in messages[known:]:
+            for text in _words(message):
+                self._runs |= _runs_of(text)
+        self._messages = list(messages)
+        return self._runs
+
+
+@cache
+def _runs_of(text: str) -> frozenset[int]:
+    words = re.findall(r"\w+", text)
+    starts = range(max(1, len(words) - _RUN_WORDS + 1)) if words else ()
+    return frozenset(hash(tuple(words[start : start + _RUN_WORDS])) for start in starts)
+
+
+def _words(message: Json) -> list[str]:
+    """All that a message says: its text, and the names and arguments of its calls."""
+    content = message.get("content") or ""
+    texts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
+    calls = [call["function"] for call in message.get("tool_calls") or ()]
+    return [*texts, *(call["name"] for call in calls), *(call["arguments"] for call in calls)]
 
 
 def has_orphan(messages: Sequence[Json]) -> bool:
