@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 SHARED ?= ../shared
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check conformance bench format clean
+.PHONY: help demo test check gate conformance bench format clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,10 @@ check: $(READY) ## Lint, check types and import arrows
 	@$(BIN)/mypy
 	@echo "make: import arrows"
 	@$(BIN)/lint-imports --no-logo
+
+gate: $(READY) ## Hold a real session against law 7: never dearer
+	@echo "make: the gate of law 7"
+	@$(BIN)/trimtab replay demo/session.json --unroll --gate --explain
 
 conformance: $(READY) ## Run recorded sessions, vectors and cases, where $(SHARED) holds them
 	@if [ -d "$(SHARED)" ]; then \

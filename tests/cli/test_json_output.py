@@ -20,7 +20,16 @@ ONE_REQUEST = ("check", "inspect", "compact")
 FORECAST = "inspect --forecast"
 BUDGETS: dict[str, tuple[str | int, ...]] = {"replay": ("--budget", 60), "doctor": ()}
 COMMANDS = (*ONE_REQUEST, "replay", FORECAST, "doctor")
-MAPS = ("breaks_by_cause", "tokens_by_role", "tokens_by_part", "tokens_by_tool", "headers")
+MAPS = (
+    "breaks_by_cause",
+    "tokens_by_role",
+    "tokens_by_part",
+    "tokens_by_tool",
+    "headers",
+    "policies",
+    "saved_at",
+    "tried",
+)
 """Objects whose keys depend on the input."""
 
 TYPES = {
@@ -100,6 +109,9 @@ def told_by(trimtab: Trimtab, command: str, folder: Path) -> Iterator[Any]:
         (folder / "note.txt").write_text("no recording", encoding="utf-8")
         (folder / "input").write_bytes(SESSION)
         yield trimtab(command, folder, "--json", *BUDGETS[command]).json
+    if command == "replay":
+        more = ("--policies", "all", "--gate", "--advise")
+        yield trimtab(command, folder, "--json", *BUDGETS[command], *more).json
     if command == "doctor":
         (folder / "input").write_bytes(PLAIN + b"\n" + LONG)
         yield trimtab(command, folder / "input", "--json").json

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -12,8 +13,12 @@ from rich.console import Console
 from tests.cli.bodies import CHAT_LIST, LONG, ORPHAN, PLAIN, SESSION, THINKING, chat, said
 from tests.cli.running import Ran, Trimtab, on_terminal, visible
 from trimtab import Outcome
-from trimtab.cli import replay
+from trimtab.cli import bills, replay
+from trimtab.replay import crew
+from trimtab.replay.advice import Advice
 from trimtab.replay.driver import ReplayedRequest, Totals
+from trimtab.replay.gate import Verdict
+from trimtab.replay.policies import POLICIES
 
 GROWING = b"\n".join(
     chat(
@@ -58,9 +63,64 @@ growing.jsonl           1   compaction 1
 other.jsonl             1   new conversation 1
 in all                  2   compaction 1, new conversation 1
 
+policy           cost   saved   net   at 3   at 8   at 18   cuts   missed
+─────────────────────────────────────────────────────────────────────────
+nothing         $0.02      0%    0%     0%     0%      0%      0        0
+client          $0.02      0%    0%     0%     0%      0%      0        0
+deterministic   $0.01     21%   21%   -14%   -73%   -191%      1        0
+
+saved: beside the cheaper of doing nothing and the client's own compaction; net: with what was missed fetched again; at 3, 8, 18: with so many extra exchanges after each cut
+
 valid: no request that came in valid would be sent invalid
 """
 """Without the times, which stand at the right of the second table."""
+
+
+LAW_7 = ("nothing", "client", "deterministic")
+
+EXPLAINED = (
+    "request 6: 367 to 59 tokens, 3 in front of the cut; costs -385 now and saves 31 a turn, so it "
+    "is even after 0.0 turns (in fresh input tokens); 5 were expected, 2 came"
+)
+
+NOTHING = {
+    "requests": 10, "fresh": 2_177, "cache_read": 0, "cache_write": 0, "cache_write_long": 0,
+    "output": 441, "cost": 17_513, "cost_regret": 0, "units": 4_382, "units_regret": 0,
+    "saved": 0, "saved_net": 0, "saved_at": {"0": 0, "3": 0, "8": 0, "18": 0}, "compactions": 0,
+    "breaks": 1, "over_window": 0, "peak_tokens": 509, "regret": 0, "survived": 0, "changed": 0,
+    "invalid": 0, "payback_turns": [],
+}  # fmt: skip
+
+TOTAL_MONEY = {
+    "invalid": 0,
+    "cost": 13_817,
+    "cost_direct": 17_513,
+    "cached_share": 0,
+    "peak_tokens": 296,
+    "prediction": {"requests": 0, "median": None, "p95": None},
+    "cache_error": {"requests": 0, "median": None, "p95": None},
+    "regret": 0,
+    "survived": 0,
+    "policies": {
+        "nothing": NOTHING,
+        "client": NOTHING,
+        "deterministic": NOTHING
+        | {
+            "fresh": 1_253,
+            "cost": 13_817,
+            "units": 3_458,
+            "saved": 2_110,
+            "saved_net": 2_110,
+            "saved_at": {"0": 2_110, "3": -1_420, "8": -7_303, "18": -19_071},
+            "compactions": 1,
+            "breaks": 2,
+            "peak_tokens": 296,
+            "changed": 3,
+            "payback_turns": [0],
+        },
+    },
+}
+MONEY = tuple(TOTAL_MONEY)
 
 
 def write(folder: Path, **contents: bytes) -> Path:
@@ -128,6 +188,10 @@ def test_json_tells_the_same(trimtab: Trimtab, tmp_path: Path) -> None:
         assert figures.pop("rewrite_median_ms") <= figures.pop("rewrite_most_ms")
     growing, other = told.pop("sessions")
     total = told.pop("total")
+    money = {key: total.pop(key) for key in MONEY}
+    assert money == TOTAL_MONEY
+    assert [set(each.pop("policies")) for each in (growing, other)] == [set(LAW_7)] * 2
+    assert [each.pop("explained") for each in (growing, other)] == [[EXPLAINED], []]
     assert told == {"budget": 300, "skipped": []}
     assert growing == {
         "file": str(tmp_path / "growing.jsonl"),
@@ -151,6 +215,10 @@ def test_json_tells_the_same(trimtab: Trimtab, tmp_path: Path) -> None:
         "made_invalid": 0,
         "counters": ["o200k_base (exact)"],
         "left_out": [],
+        "largest": 509,
+        "trigger": 300,
+        "client_compactions": 0,
+        "cost_recorded": None,
     }
     assert (other["requests"], other["breaks_by_cause"]) == (2, {"new_conversation": 1})
     assert total == {
@@ -267,14 +335,44 @@ def test_where_all_is_left_out_nothing_was_replayed(trimtab: Trimtab, tmp_path: 
     assert told.json["total"]["requests"] == 0
 
 
+PRICES_HINT = 'such as {"my-model": {"fresh": 3.0, "read": 0.3, "write": 3.75, "output": 15.0}}'
+
+
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
         (
             (),
-            "no recording is named",
-            "name files or folders; session stores of agents are not looked for yet",
+            (
+                "no session store of a known agent is there (Claude Code, Codex, pi, Gemini CLI, "
+                "Copilot CLI)"
+            ),
+            "name files or folders",
         ),
+        (
+            ("plain.json", "--policies", "mask,nope"),
+            (
+                "policies is 'nope'; it must be one of nothing, client, client-early, sliding, "
+                "sticky, mask, deterministic, births, cold, summaries, summaries-late, provider, or all"
+            ),
+            "docs/replay.md says what each does",
+        ),
+        (
+            ("plain.json", "--prices", "gone.json"),
+            "`gone.json` cannot be read: No such file or directory",
+            PRICES_HINT,
+        ),
+        (
+            ("plain.json", "--prices", "plain.json"),
+            "`plain.json` holds no prices in dollars a million tokens",
+            PRICES_HINT,
+        ),
+        (
+            ("plain.json", "--resume", "gone/journal"),
+            "`gone/journal` cannot be written: No such file or directory",
+            "name another file",
+        ),
+        (("plain.json", "--workers", "0"), 'Invalid value "0" for --workers. Must be >= 1.', ""),
         (("plain.json", "gone"), "there is no file or folder `gone`", "name one that is there"),
         (("plain.json", "--budget", "0"), 'Invalid value "0" for --budget. Must be >= 1.', ""),
         (("--nope",), "Unknown option: --nope.", ""),
@@ -290,6 +388,7 @@ def test_wrong_usage_is_told_before_anything_is_read(
 ) -> None:
     """Exit code 2, nothing on standard output, and what to do."""
     monkeypatch.chdir(write(tmp_path, plain_json=PLAIN))
+    monkeypatch.setenv("HOME", str(tmp_path))
 
     ran = trimtab("replay", *arguments)
 
@@ -352,6 +451,222 @@ def test_a_file_that_is_cut_off_anywhere_is_told(
 
         assert ran.code in (0, 1)
         assert (ran.out == "") == ran.err.startswith("error: `input`")
+
+
+# ------------------------------------------------------------------------ money
+
+
+def test_without_paths_the_session_stores_of_agents_are_read(
+    trimtab: Trimtab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where each keeps them, or where its variable says; and it is told which."""
+    store = tmp_path / ".claude" / "projects" / "it"
+    store.mkdir(parents=True)
+    (tmp_path / "moved" / "sessions").mkdir(parents=True)
+    write(store, log_jsonl=SESSION)
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "moved"))
+
+    ran = trimtab("replay", "--budget", 9_000)
+
+    assert ran.code == 0
+    assert ran.lines[0].startswith("1 session, ")
+    assert ran.err.splitlines()[:2] == [
+        f"note: reading the sessions of Claude Code in {tmp_path / '.claude' / 'projects'}",
+        f"note: reading the sessions of Codex in {tmp_path / 'moved' / 'sessions'}",
+    ]
+    assert (store / "log.jsonl").read_bytes() == SESSION
+
+
+def test_policies_are_shown_side_by_side(trimtab: Trimtab, tmp_path: Path) -> None:
+    """Those of law 7, and what was asked for, in the order of the table."""
+    write(tmp_path, growing_jsonl=GROWING)
+
+    ran = trimtab("replay", tmp_path, "--budget", 300, "--policies", "sliding, client-early")
+
+    start = ran.lines.index(next(line for line in ran.lines if line.startswith("policy ")))
+    rows = ran.lines[start + 2 : ran.lines.index("", start)]
+    assert [row.split()[0] for row in rows] == [
+        "nothing",
+        "client",
+        "client-early",
+        "sliding",
+        "deterministic",
+    ]
+    every = trimtab("replay", tmp_path, "--budget", 300, "--policies", "all", "--json").json
+    assert list(every["total"]["policies"]) == list(POLICIES)
+
+
+def test_what_the_window_does_not_hold_is_told(trimtab: Trimtab, tmp_path: Path) -> None:
+    """Doing nothing is no choice where the provider would refuse it."""
+    write(tmp_path, long_json=chat(said("user", "go"), *huge(), model="gpt-4"))
+
+    ran = trimtab("replay", tmp_path, "--unroll")
+
+    assert (
+        "nothing: 2 requests are larger than the model's window, so the provider would have "
+        "refused them"
+    ) in ran.lines
+
+
+def huge() -> list[dict[str, Any]]:
+    """Four rounds of which two do not fit a window of 8,192 tokens."""
+    return [
+        message
+        for number in range(4)
+        for message in (said("assistant", f"{number} word" * 2_000), said("user", f"{number}?"))
+    ]
+
+
+def test_the_arithmetic_and_the_best_setting_are_told(trimtab: Trimtab, tmp_path: Path) -> None:
+    """For each compaction, and for each client; in JSON too."""
+    write(tmp_path, growing_jsonl=GROWING)
+
+    ran = trimtab("replay", tmp_path, "--budget", 300, "--explain", "--advise")
+
+    start = ran.lines.index("growing.jsonl")
+    assert ran.lines[start : start + 5] == [
+        "growing.jsonl",
+        (
+            "  a compaction is planned from 300 tokens on; the largest request, had nothing ever "
+            "been removed, was 509"
+        ),
+        f"  {EXPLAINED}",
+        "",
+        "request-bodies: no other size for its own compaction is cheaper",
+    ]
+    (advice,) = trimtab("replay", tmp_path, "--budget", 300, "--advise", "--json").json["advice"]
+    assert (advice["kind"], advice["trigger"]) == ("request-bodies", None)
+
+
+def test_a_session_in_which_nothing_is_cut_is_explained(trimtab: Trimtab, tmp_path: Path) -> None:
+    """Nothing is made up."""
+    write(tmp_path, growing_jsonl=GROWING)
+
+    assert "  nothing was compacted" in trimtab("replay", tmp_path, "--explain").lines
+
+
+def test_advice_names_a_size_what_to_set_and_the_traps(capsys: pytest.CaptureFixture[str]) -> None:
+    """What saves, how much, and what is known to go wrong."""
+    advice = Advice("codex", 80_000, 0.125, {80_000: 0.125}, "set = 80,000", ("mind the gap",))
+
+    bills.show_advice(Console(width=200), [advice])
+
+    assert capsys.readouterr().out.splitlines() == [
+        (
+            "codex: its own compaction at 80,000 tokens saves 12.5% of the bill, at 3 extra "
+            "exchanges after each"
+        ),
+        "  set = 80,000",
+        "  mind the gap",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "lines"),
+    [
+        (
+            Verdict(3, 1, 0.25, 0.2, 0.01, "it", ()),
+            [
+                (
+                    "3 sessions, 1 past the trigger: 25.0% saved in all, net of misses; 20.0% of "
+                    "those past the trigger, at 3 extra exchanges a compaction; worst session +1.0%"
+                ),
+                "never dearer: law 7 holds on these sessions",
+            ],
+        ),
+        (
+            Verdict(3, 0, -0.05, None, -0.05, "it", ("it: 5.0% dearer, more than 2%",)),
+            [
+                (
+                    "3 sessions, 0 past the trigger: -5.0% saved in all, net of misses; worst "
+                    "session -5.0%"
+                ),
+                "never dearer, broken: it: 5.0% dearer, more than 2%",
+            ],
+        ),
+    ],
+)
+def test_the_verdict_on_law_7_is_told(
+    capsys: pytest.CaptureFixture[str], verdict: Verdict, lines: list[str]
+) -> None:
+    """In numbers, and where it does not hold."""
+    bills.show_verdict(Console(width=300), verdict)
+
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_the_gate_decides_the_exit_code(
+    trimtab: Trimtab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the report and in JSON."""
+    write(tmp_path, growing_jsonl=GROWING)
+    fine = trimtab("replay", tmp_path, "--budget", 300, "--gate", "--json")
+    assert (fine.code, fine.json["gate"]) == (
+        0,
+        {
+            "sessions": 1,
+            "past_trigger": 1,
+            "saved": 2_154,
+            "saved_past_trigger": -1_449,
+            "worst": 2_154,
+            "worst_session": "growing.jsonl",
+            "broken": [],
+        },
+    )
+
+    monkeypatch.setattr(replay, "judge", lambda _: Verdict(1, 0, 0.0, None, 0.0, "it", ("it: no",)))
+
+    ran = trimtab("replay", tmp_path, "--budget", 300, "--gate")
+    assert (ran.code, ran.lines[-1]) == (1, "never dearer, broken: it: no")
+
+
+def test_a_body_stands_for_its_session(trimtab: Trimtab, tmp_path: Path) -> None:
+    """The requests that led to it are replayed as well, if asked."""
+    write(tmp_path, last_json=GROWING.splitlines()[-1])
+
+    told = trimtab("replay", tmp_path, "--budget", 300, "--unroll", "--json").json
+
+    assert told["total"]["requests"] == 8
+    assert told["total"]["cost_direct"] == TOTAL_8_REQUESTS
+
+
+TOTAL_8_REQUESTS = 17_156
+"""What :data:`GROWING` costs, sent as it is."""
+
+
+def test_prices_of_the_users_own_count(trimtab: Trimtab, tmp_path: Path) -> None:
+    """And a model that nobody knows has none: the tokens are told."""
+    log = tmp_path / "log"
+    log.mkdir()
+    write(log, own_jsonl=GROWING.replace(b"gpt-5.6", b"own-model"))
+    mine = tmp_path / "prices.json"
+    mine.write_text(json.dumps({"own-model": {"fresh": 1_000.0, "output": 0}}))
+
+    unknown = trimtab("replay", log, "--budget", 300)
+    known = trimtab("replay", log, "--budget", 300, "--prices", mine, "--json").json
+
+    assert known["total"]["cost_direct"] == 2_084_000
+    (row,) = (line for line in unknown.lines if line.startswith("nothing "))
+    assert row.split()[1:3] == ["5k", "tok"]
+
+
+def test_a_run_goes_on_where_it_was_broken_off(
+    trimtab: Trimtab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was noted is not replayed again; the report is the same."""
+    log, journal = tmp_path / "log", tmp_path / "journal"
+    log.mkdir()
+    write(log, growing_jsonl=GROWING, other_jsonl=OTHER, not_md=b"# no")
+    first = trimtab("replay", log, "--budget", 300, "--resume", journal, "--json")
+
+    monkeypatch.setattr(crew, "bench", None)  # whoever replays again fails
+    again = trimtab("replay", log, "--budget", 300, "--resume", journal, "--json")
+
+    assert again == first
 
 
 # ------------------------------------------------------------------- how it looks

@@ -11,6 +11,7 @@ from rich.console import Console
 from trimtab.boundaries import split_marker
 from trimtab.cli.output import refuse_unfit, write
 from trimtab.cli.source import STDIN, Source, open_source
+from trimtab.cli.summarizing import Summarized, summarized
 from trimtab.cli.tables import Bar, Cell, Column, cell, number, percent, show_table
 from trimtab.cli.talk import FINE, NOT_FINE, UsageError, print_json, say, screen, working
 from trimtab.ledger import read_ledger
@@ -48,12 +49,53 @@ def run(  # noqa: PLR0913 - one an option
     request: int | None,
     format: str | None,  # noqa: A002 - the option's name
     as_json: bool,
+    summarizer: str | None = None,
 ) -> int:
     """Compact a request.
 
     Returns:
         0 if it fits, else 1; then nothing is written.
     """
+    _refuse_options(budget, target, strategy, output, summarizer, as_json=as_json)
+    if output is not None:
+        refuse_unfit(output, file)
+    policy = Policy(
+        limit_tokens=budget, trigger_tokens=budget, target_tokens=target, strategy=strategy
+    )
+    source = open_source(file, request, format)
+    summary: Summarized | None = None
+    session = Session(policy)
+    with working("counting and cutting"):
+        turn = session.read(Call(source.body), source.format)
+        rewrite = session.rewrite(turn)
+    if summarizer is not None and rewrite.outcome.tokens_before > budget:
+        with working(f"waiting for {summarizer}"):
+            summary = summarized(turn.request, budget, target, summarizer)
+        if summary.body is not None:
+            return _finish_summarized(source, turn, summary, budget, output, as_json=as_json)
+        if not as_json:
+            summary.show(screen(stderr=True))
+    if rewrite.outcome.fits and output is not None:
+        write(output, rewrite.body)
+    if as_json:
+        told = _as_json(source, policy, turn, rewrite)
+        print_json(told if summary is None else {**told, "summary": summary.as_json()})
+    else:
+        _show(screen(stderr=output == STDIN), source, policy, turn, rewrite)
+        _show_output(screen(stderr=output == STDIN), rewrite, output)
+    return FINE if rewrite.outcome.fits else NOT_FINE
+
+
+def _refuse_options(
+    budget: int,
+    target: int | None,
+    strategy: StrategyName,
+    output: str | None,
+    summarizer: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Refuse options that do not go together."""
     if target is not None and target > budget:
         raise UsageError(
             f"--target {target} is above --budget {budget}",
@@ -64,26 +106,46 @@ def run(  # noqa: PLR0913 - one an option
             f"--target and --policy {strategy} do not go together",
             "the policy none changes nothing, and sliding comes down to the budget; leave --target out",
         )
+    if summarizer is not None and strategy != "deterministic":
+        raise UsageError(
+            f"--summarizer and --policy {strategy} do not go together",
+            "a summary takes the place of what rules would remove; leave --policy out",
+        )
     if output == STDIN and as_json:
         raise UsageError("--json and -o - both write to standard output", "give -o a file")
+
+
+def _finish_summarized(
+    source: Source,
+    turn: Turn,
+    summary: Summarized,
+    budget: int,
+    output: str | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Write and show a request with a briefing in it."""
+    body = summary.body or b""
     if output is not None:
-        refuse_unfit(output, file)
-    policy = Policy(
-        limit_tokens=budget, trigger_tokens=budget, target_tokens=target, strategy=strategy
-    )
-    source = open_source(file, request, format)
-    session = Session(policy)
-    with working("counting and cutting"):
-        turn = session.read(Call(source.body), source.format)
-        rewrite = session.rewrite(turn)
-    if rewrite.outcome.fits and output is not None:
-        write(output, rewrite.body)
+        write(output, body)
     if as_json:
-        print_json(_as_json(source, policy, turn, rewrite))
-    else:
-        _show(screen(stderr=output == STDIN), source, policy, turn, rewrite)
-        _show_output(screen(stderr=output == STDIN), rewrite, output)
-    return FINE if rewrite.outcome.fits else NOT_FINE
+        edits = [_edit_json(edit) for edit in (*summary.plan.edits, *summary.plan.envelope)]
+        ledger = asdict(read_ledger(summary.briefing))
+        told = {"tokens_after": summary.tokens, "bytes_after": len(body), "limit": budget}
+        print_json(
+            {**source.as_json(), **told, "edits": edits, "ledger": ledger}
+            | {"summary": summary.as_json()}
+        )
+        return FINE
+    console = screen(stderr=output == STDIN)
+    source.show(console)
+    _show_edits(console, summary.plan, turn.request.messages)
+    summary.show(console)
+    say(console, ("fits", "bold green"), f": {number(summary.tokens)} of {number(budget)} tokens")
+    if output is not None:
+        name = "standard output" if output == STDIN else output
+        say(console, f"written to {name} ({number(len(body))} bytes)")
+    return FINE
 
 
 # ----------------------------------------------------------------------- JSON

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,13 +15,30 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from trimtab.cli.recordings import named, nothing_found, read_file
+from trimtab.cli.bills import (
+    advice_json,
+    bills_json,
+    session_json,
+    show_advice,
+    show_bills,
+    show_explained,
+    show_verdict,
+    verdict_json,
+)
+from trimtab.cli.recordings import named, nothing_found
 from trimtab.cli.tables import Cell, Column, cell, number, percent, show_table
-from trimtab.cli.talk import FINE, NOT_FINE, note, print_json, readable, say, screen
-from trimtab.policy import Policy
-from trimtab.replay.driver import LeftOut, ReplayedRequest, SessionReport, Totals, replay
+from trimtab.cli.talk import FINE, NOT_FINE, UsageError, note, print_json, readable, say, screen
+from trimtab.economy import Prices
+from trimtab.errors import PolicyError
+from trimtab.replay.advice import advise
+from trimtab.replay.bench import Replayed
+from trimtab.replay.crew import Found, Settings, replay_files
+from trimtab.replay.driver import SessionReport, Totals
+from trimtab.replay.gate import judge
+from trimtab.replay.homes import HOMES, homes_in
 from trimtab.replay.paths import files_in
-from trimtab.replay.recording import Recording
+from trimtab.replay.policies import DEFAULT, chosen
+from trimtab.replay.results import SessionResult
 
 __all__ = ["run"]
 
@@ -39,37 +58,133 @@ class _Replay:
         skipped: Files that hold no recording, with the reason why.
     """
 
-    sessions: Sequence[tuple[Path, SessionReport]]
+    sessions: Sequence[tuple[Path, Replayed]]
     skipped: Mapping[Path, str]
 
     @property
     def reports(self) -> list[SessionReport]:
-        return [report for _, report in self.sessions]
+        return [replayed.report for _, replayed in self.sessions]
+
+    @property
+    def results(self) -> list[SessionResult]:
+        """Those of which a request could be priced."""
+        results = [replayed.result for _, replayed in self.sessions]
+        return [result for result in results if result.policies[DEFAULT].requests]
 
     @property
     def totals(self) -> Totals:
         return Totals.of([request for report in self.reports for request in report.requests])
 
 
-def run(paths: Sequence[str], *, budget: int | None, as_json: bool) -> int:
+def run(  # noqa: PLR0913 - one an option
+    paths: Sequence[str],
+    *,
+    budget: int | None,
+    as_json: bool,
+    policies: str = "",
+    is_advised: bool = False,
+    is_explained: bool = False,
+    is_gate: bool = False,
+    is_unrolled: bool = False,
+    prices: str | None = None,
+    resume: str | None = None,
+    workers: int | None = None,
+) -> int:
     """Replay recorded sessions.
 
+    Args:
+        paths: Files and folders; none for the session stores of known agents.
+        budget: Tokens that no request may pass; None for what each model's window takes.
+        as_json: Whether to print JSON.
+        policies: Names of policies to replay them under as well, with commas between.
+        is_advised: Whether to name the best setting of each client itself.
+        is_explained: Whether to show the arithmetic of each compaction.
+        is_gate: Whether to hold the sessions against law 7.
+        is_unrolled: Whether a body stands for the requests that led to it.
+        prices: A JSON file of prices that the user knows better.
+        resume: A file to note results in, and to go on from.
+        workers: Processes at most; None for one a core.
+
     Returns:
-        0; 1 if a request that came in valid would have been sent invalid, or
-        no request could be replayed.
+        0; 1 if a request that came in valid would have been sent invalid, no
+        request could be replayed, or law 7 does not hold where that was asked.
     """
-    listed = named(
-        paths,
-        "recording",
-        "name files or folders; session stores of agents are not looked for yet",
-    )
-    replayed = _replay(files_in(listed), Policy(limit_tokens=budget))
-    totals = replayed.totals
+    listed = named(paths, "recording", "") if paths else _homes()
+    names = tuple(name.strip() for name in policies.split(",") if name.strip())
+    _check_names(names)
+    settings = Settings(budget, names, is_advised, is_unrolled, _prices(prices))
+    journal = None if resume is None else Path(resume)
+    replayed = _replay(files_in(listed), settings, workers or os.cpu_count() or 1, journal)
+    totals, results = replayed.totals, replayed.results
+    verdict = judge(results) if is_gate else None
+    advice = advise(results) if is_advised else []
     if as_json:
-        print_json(_as_json(replayed, totals, budget))
+        told = _as_json(replayed, totals, budget)
+        told |= {} if verdict is None else {"gate": verdict_json(verdict)}
+        told |= {"advice": [advice_json(each) for each in advice]} if is_advised else {}
+        print_json(told)
     else:
-        _show(screen(), replayed, totals, budget, listed)
-    return _code(totals)
+        console = screen()
+        _show(console, replayed, totals, budget, listed)
+        is_asked = bool(names or is_advised or is_explained or is_gate)
+        if results and (is_asked or any(map(_has_compacted, results))):
+            show_bills(console, results)
+        if is_explained:
+            show_explained(console, results)
+        if is_advised:
+            show_advice(console, advice)
+        _show_verdict(console, totals)
+        if verdict is not None:
+            show_verdict(console, verdict)
+    return NOT_FINE if verdict is not None and verdict.broken else _code(totals)
+
+
+def _homes() -> list[Path]:
+    """The session stores of known agents.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    found = homes_in(Path.home(), os.environ)
+    if not found:
+        agents = ", ".join(dict.fromkeys(home.agent.partition(",")[0] for home in HOMES))
+        raise UsageError(
+            f"no session store of a known agent is there ({agents})", "name files or folders"
+        )
+    for agent, place in found:
+        note(f"reading the sessions of {agent} in {place}")
+    return [place for _, place in found]
+
+
+def _check_names(names: Sequence[str]) -> None:
+    try:
+        chosen(names)
+    except PolicyError as error:
+        raise UsageError(str(error), "docs/replay.md says what each does") from None
+
+
+def _prices(file: str | None) -> dict[str, Prices]:
+    """Read prices that the user knows better.
+
+    Raises:
+        UsageError: If the file is not there, or holds something else.
+    """
+    if file is None:
+        return {}
+    hint = 'such as {"my-model": {"fresh": 3.0, "read": 0.3, "write": 3.75, "output": 15.0}}'
+    try:
+        value = json.loads(Path(file).read_bytes())
+        return {
+            model: Prices(**{"fresh": None, "read": None, **each}) for model, each in value.items()
+        }
+    except OSError as error:
+        raise UsageError(f"`{file}` cannot be read: {error.strerror}", hint) from None
+    except (ValueError, TypeError, AttributeError):
+        raise UsageError(f"`{file}` holds no prices in dollars a million tokens", hint) from None
+
+
+def _has_compacted(result: SessionResult) -> bool:
+    return any(each.compactions for each in result.policies.values())
 
 
 def _code(totals: Totals) -> int:
@@ -79,25 +194,34 @@ def _code(totals: Totals) -> int:
 # --------------------------------------------------------------------- replay
 
 
-def _replay(found: Sequence[Path], policy: Policy) -> _Replay:
-    """Replay what is in some files, one file in memory at a time.
+def _replay(
+    found: Sequence[Path], settings: Settings, workers: int, journal: Path | None
+) -> _Replay:
+    """Replay what is in some files.
 
     Raises:
         RequestError: If none of them holds a recording.
+        UsageError: If the journal cannot be written.
     """
-    sessions: list[tuple[Path, SessionReport]] = []
-    skipped: dict[Path, str] = {}
-    with _progress(len(found)) as tell:
-        for place, file in enumerate(found):
-            tell(_Step(place, len(found)))
-            recordings = read_file(file)
-            if isinstance(recordings, str):
-                skipped[file] = recordings
-                continue
-            for session, recording in enumerate(recordings):
-                step = _Step(place, len(found), session, len(recordings))
-                results = _told(recording, policy, step, tell)
-                sessions.append((file, SessionReport.of(recording, results)))
+    each: dict[Path, Found] = {}
+    with _progress(len(found)) as show:
+        places = {file: place for place, file in enumerate(found)}
+
+        def tell(file: Path, session: int, sessions: int, done: int, requests: int) -> None:
+            show(_Step(places[file], len(found), session, sessions, done, requests))
+
+        show(_Step(0, len(found)))
+        try:
+            for came in replay_files(found, settings, workers=workers, journal=journal, tell=tell):
+                each[came.file] = came
+                show(_Step(len(each), len(found)))
+        except OSError as error:
+            raise UsageError(
+                f"`{journal}` cannot be written: {error.strerror}", "name another file"
+            ) from None
+    ordered = [each[file] for file in found]
+    sessions = [(came.file, session) for came in ordered for session in came.sessions]
+    skipped = {came.file: came.skipped for came in ordered if came.skipped}
     if not sessions:
         raise nothing_found(skipped)
     return _Replay(sessions, skipped)
@@ -158,16 +282,6 @@ def _progress(files: int) -> Iterator[_Tell]:
         yield lambda step: progress.update(task, description=step.words, completed=step.files_done)
 
 
-def _told(
-    recording: Recording, policy: Policy, step: _Step, tell: _Tell
-) -> Iterator[ReplayedRequest | LeftOut]:
-    """Replay a session and tell after each request how far it has come."""
-    requests = len(recording.requests)
-    for done, result in enumerate(replay(recording, policy)):
-        yield result
-        tell(replace(step, requests=requests, done=done + 1))
-
-
 # ----------------------------------------------------------------------- JSON
 
 
@@ -177,22 +291,26 @@ def _as_json(replayed: _Replay, totals: Totals, budget: int | None) -> dict[str,
         "sessions": [
             {
                 "file": str(file),
-                "kind": report.kind,
-                "session": report.name,
-                "unrecorded": sorted(report.unrecorded),
-                "notes": list(report.notes),
-                **_totals_json(report.totals),
+                "kind": each.report.kind,
+                "session": each.report.name,
+                "unrecorded": sorted(each.report.unrecorded),
+                "notes": list(each.report.notes),
+                **_totals_json(each.report.totals),
                 "left_out": [
                     {"reason": reason, "requests": requests}
-                    for reason, requests in report.reasons.items()
+                    for reason, requests in each.report.reasons.items()
                 ],
+                **session_json(each.result),
             }
-            for file, report in replayed.sessions
+            for file, each in replayed.sessions
         ],
         "skipped": [
             {"file": str(file), "reason": reason} for file, reason in replayed.skipped.items()
         ],
-        "total": _totals_json(totals),
+        "total": {
+            **_totals_json(totals),
+            **(bills_json(replayed.results) if replayed.results else {}),
+        },
     }
 
 
@@ -242,7 +360,6 @@ def _show(
         _show_breaks(console, rows, totals)
     if any(report.left_out for report in replayed.reports):
         _show_left_out(console, replayed.reports)
-    _show_verdict(console, totals)
 
 
 def _show_notes(replayed: _Replay, named: Sequence[Path]) -> None:

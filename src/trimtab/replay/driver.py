@@ -30,7 +30,16 @@ from trimtab.session import Rewrite, Ticket
 from trimtab.usage import Usage
 from trimtab.wire import Call, check
 
-__all__ = ["Break", "LeftOut", "ReplayedRequest", "SessionReport", "Totals", "replay"]
+__all__ = [
+    "Break",
+    "LeftOut",
+    "ReplayedRequest",
+    "SessionReport",
+    "Totals",
+    "breaks_no_rule",
+    "looked_at",
+    "replay",
+]
 
 Break: TypeAlias = BreakCause | Literal["new_conversation"]
 """Why the provider cannot read what was sent before from its cache.
@@ -133,7 +142,7 @@ class _Run:
         seconds = perf_counter() - started
         # What was billed was billed for the body that was sent then.
         self._record(rewrite.ticket, None if rewrite.plan else recorded.usage)
-        replayed = _looked_at(rewrite, recorded, seconds, has_begun=self._has_begun)
+        replayed = looked_at(rewrite, recorded, seconds, has_begun=self._has_begun)
         self._has_begun = True
         return replayed
 
@@ -144,13 +153,28 @@ class _Run:
             self._engine.sync.observed(ticket, usage)
 
 
-def _looked_at(
-    rewrite: Rewrite, recorded: RecordedRequest, seconds: float, *, has_begun: bool
+def looked_at(
+    rewrite: Rewrite,
+    recorded: RecordedRequest,
+    seconds: float,
+    *,
+    has_begun: bool,
+    is_checked: bool = True,
 ) -> ReplayedRequest:
+    """Say what came of a request.
+
+    Args:
+        rewrite: What the engine decided.
+        recorded: The request as it was recorded.
+        seconds: How long it took.
+        has_begun: Whether any request of its session came before.
+        is_checked: Whether rules are looked at; without, both bodies are taken to break none.
+    """
     turn = rewrite.ticket.turn
     wire_format, body = turn.request.format.name, turn.call.body
-    is_valid = _is_valid(body, wire_format, recorded)
+    is_valid = not is_checked or breaks_no_rule(body, wire_format, recorded)
     is_changed = rewrite.body != body
+    is_looked_at = is_checked and is_changed
     return ReplayedRequest(
         rewrite.outcome,
         f"{rewrite.counter} ({rewrite.quality})",
@@ -158,12 +182,12 @@ def _looked_at(
         any(isinstance(event, ContextCompacted) for event in rewrite.events),
         tuple(_breaks(rewrite, has_begun=has_begun)),
         is_valid,
-        _is_valid(rewrite.body, wire_format, recorded) if is_changed else is_valid,
+        breaks_no_rule(rewrite.body, wire_format, recorded) if is_looked_at else is_valid,
         seconds,
     )
 
 
-def _is_valid(body: bytes, wire_format: str, recorded: RecordedRequest) -> bool:
+def breaks_no_rule(body: bytes, wire_format: str, recorded: RecordedRequest) -> bool:
     """Whether a body breaks no rule, as far as what was recorded shows."""
     problems = check(body, wire_format, unrecorded=recorded.unrecorded)
     return all(problem.is_unrecorded for problem in problems)

@@ -113,8 +113,11 @@ class Pieces:
 
 
 def _pieces_body(
-    head: Callable[[], bytes], pieces: Sequence[Piece], count: int, thoughts_from: int
+    head: Callable[[], bytes], pieces: list[Piece], count: int, thoughts_from: int
 ) -> bytes:
+    for place, piece in enumerate(islice(pieces, count)):
+        if piece.unsent:  # it is sent so from now on, so it is written once
+            pieces[place] = piece._replace(json=piece.written, unsent=())
     sent = (
         piece
         for place, piece in enumerate(islice(pieces, count))

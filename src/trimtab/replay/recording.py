@@ -26,6 +26,8 @@ class RecordedRequest:
         at: Seconds since the epoch when it was answered; None where the log does not say.
         unrecorded: Top-level fields of the body that the log does not hold
             and that are stubs or absent, such as ``tools`` or ``system``.
+        is_kept_long: Whether the log says that something was written to the
+            provider's cache for an hour, in place of the usual time.
     """
 
     format: str
@@ -36,6 +38,7 @@ class RecordedRequest:
     usage: Usage | None = None
     at: float | None = None
     unrecorded: frozenset[str] = frozenset()
+    is_kept_long: bool = False
 
 
 @dataclass(frozen=True, slots=True)

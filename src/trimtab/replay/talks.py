@@ -11,7 +11,7 @@ what a log does not show gets a stand-in that says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 from trimtab.messages import (
@@ -102,7 +102,7 @@ class Talk:
             size: About how large they are.
         """
         self._close()
-        self._append(Message.deferred(role, partial(_tuple, load)), size)
+        self._append(Message.deferred(role, _once(load)), size)
         self._is_answered = False
 
     def answer(
@@ -123,7 +123,7 @@ class Talk:
         self._close()
         named = dict(calls)
         self.tools.update(dict.fromkeys(named.values()))
-        message = Message.deferred("assistant", partial(_tuple, load), call_ids=tuple(named))
+        message = Message.deferred("assistant", _once(load), call_ids=tuple(named))
         self._append(message, size, wire_format)
         self._open = dict.fromkeys(named)
         self._is_answered = True
@@ -198,11 +198,13 @@ class Talk:
 
 
 def _result_message(call_id: str, load: Callable[[], ToolResult]) -> Message:
-    return Message.deferred("tool", lambda: (load(),), result_ids=(call_id,), has_own_words=False)
+    parts = _once(lambda: (load(),))
+    return Message.deferred("tool", parts, result_ids=(call_id,), has_own_words=False)
 
 
-def _tuple(load: Callable[[], Sequence[Part]]) -> tuple[Part, ...]:
-    return tuple(load())
+def _once(load: Callable[[], Sequence[Part]]) -> Callable[[], tuple[Part, ...]]:
+    """Decode parts when somebody looks first: a body of each request looks at all of them."""
+    return cache(lambda: tuple(load()))
 
 
 def words(*texts: str) -> list[Part]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
+from trimtab.economy import LOOK_BACK_BLOCKS
 from trimtab.errors import MalformedBodyError
 from trimtab.lineage import Places, align
 from trimtab.messages import Message, Thinking, ToolResult
-from trimtab.replay.prefixes.caches import LOOK_BACK_BLOCKS
 from trimtab.replay.prefixes.findings import Cause, Found, Harmless
 from trimtab.replay.prefixes.sent import ORDERED_VALUES, STAGES, Field, Sent
 from trimtab.replay.prefixes.texts import (

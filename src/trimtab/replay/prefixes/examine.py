@@ -9,9 +9,8 @@ from hashlib import sha256
 from itertools import takewhile
 from typing import NamedTuple
 
-from trimtab.economy import prices_of
+from trimtab.economy import life_seconds, prices_of, rules_of
 from trimtab.errors import RequestError
-from trimtab.replay.prefixes.caches import least_tokens, life_seconds
 from trimtab.replay.prefixes.causes import Parting, part
 from trimtab.replay.prefixes.findings import DELIBERATE, Break, Found, Harmless, Why
 from trimtab.replay.prefixes.sent import Reader, Sent
@@ -144,7 +143,7 @@ class _Run:
             return
         total = before.total_tokens
         lost = _sent_again(before, after, ()) - usage.cache_read
-        if total >= least_tokens(after.model) and lost > max(
+        if total >= rules_of(after.model).least_tokens and lost > max(
             _NOTABLE_TOKENS, _NOTABLE_SHARE * total
         ):
             yield Found("idle" if is_late else "not_read", stage=0)
@@ -232,7 +231,7 @@ def _why(first: Found, before: Sent, after: Sent, loss: _Loss) -> Why:
     """Why a break does not matter; empty where it does."""
     if first.cause in DELIBERATE:
         return "deliberate"
-    if before.total_tokens < least_tokens(after.model):
+    if before.total_tokens < rules_of(after.model).least_tokens:
         return "too_short"
     if first.cause == "not_read" and not after.request.format.caches_at_markers:
         return "no_promise"

@@ -100,11 +100,23 @@ _SAID = frozenset({"user", "assistant", "attachment"})
 # --------------------------------------------------------------- what a line says
 
 
+class _Written(msgspec.Struct):
+    ephemeral_1h_input_tokens: int | None = None
+
+
 class _Tokens(msgspec.Struct):
     input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    cache_creation: _Written | None = None
     output_tokens: int | None = None
+
+    @property
+    def is_kept_long(self) -> bool:
+        """Whether anything was written to the cache for an hour."""
+        return self.cache_creation is not None and bool(
+            self.cache_creation.ephemeral_1h_input_tokens
+        )
 
 
 class _Message(msgspec.Struct):
@@ -385,6 +397,7 @@ class _Response:
     model: str
     at: float | None
     usage: Usage | None = None
+    is_kept_long: bool = False
 
 
 class _Tree:
@@ -502,6 +515,7 @@ class _Tree:
                 self.responses[answer_id] = _Response(asked, message.model or "", at)
         response = self.responses[answer_id]
         response.usage = _larger(response.usage, message.usage)
+        response.is_kept_long |= message.usage is not None and message.usage.is_kept_long
         for block in _blocks(message.content):
             if block not in node.said:
                 node.said += (block,)
@@ -719,6 +733,7 @@ def _request(response: _Response, head: bytes, branch: _Branch) -> RecordedReque
         usage=response.usage,
         at=response.at,
         unrecorded=_UNRECORDED,
+        is_kept_long=response.is_kept_long,
     )
 
 

@@ -1,0 +1,659 @@
+"""Run a recorded session under several policies and add up what each would have cost.
+
+::
+
+    RecordedRequest ── read once ──> Whole ── history without the client's compactions
+                                       │
+                    each policy <──────┘   an engine of ours, or one on paper
+                        │ what is sent: rows with the weights of the bill
+                        │ what the provider's cache makes of it      economy.ProviderCache
+                        │ what it costs                              economy.prices_of
+                        └ what later answers miss                    regret.Watch
+
+Every policy is priced by the same model of the cache, the recorded session
+too, so that what the model gets wrong it gets wrong for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise, takewhile
+from statistics import median
+from time import perf_counter
+
+from trimtab.budget import Limits
+from trimtab.economy import (
+    LONG_LIFE_SECONDS,
+    MOST_LOSS_SHARE,
+    SHORT_LIFE_SECONDS,
+    Block,
+    Cut,
+    Payback,
+    Prices,
+    Prompt,
+    ProviderCache,
+    Split,
+    best_step_tokens,
+    life_seconds,
+    payback,
+    priced,
+    prices_of,
+    rates_of,
+    rules_of,
+    spent_so_far,
+    turns_to_come,
+    weigh_cut,
+    window_of,
+)
+from trimtab.engine import Engine
+from trimtab.errors import PolicyError, RequestError
+from trimtab.events import ContextCompacted, HistoryRepaired
+from trimtab.messages import Message
+from trimtab.policy import Policy
+from trimtab.replay.driver import LeftOut, ReplayedRequest, SessionReport, breaks_no_rule, looked_at
+from trimtab.replay.paper import SUMMARY_TOKENS, Paper, SideCall
+from trimtab.replay.policies import DEFAULT, DIRECT, Choice, chosen
+from trimtab.replay.recording import RecordedRequest, Recording
+from trimtab.replay.regret import Handles, Watch
+from trimtab.replay.results import Costs, PolicyResult, SessionResult
+from trimtab.replay.views import Row, Views, blocks_of
+from trimtab.replay.weights import Said, Weights
+from trimtab.replay.whole import Joined, Whole
+from trimtab.session import Rewrite, Session, Turn
+from trimtab.tokens import CachedCounter, Measure, counter_for
+from trimtab.usage import Usage
+from trimtab.wire import Call
+
+__all__ = ["Replayed", "bench"]
+
+_PLACEHOLDER_TOKENS = 8
+"""A log that says that an answer was no longer than this often holds a placeholder."""
+
+_TELLING_REQUESTS = 3
+"""Requests with bills after which one that never reads a cache is taken to have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of a session.
+
+    Attributes:
+        result: Under every policy, in money.
+        report: Under the default policy, request by request.
+    """
+
+    result: SessionResult
+    report: SessionReport
+
+
+def bench(
+    recording: Recording,
+    policy: Policy | None = None,
+    choices: Sequence[Choice] | None = None,
+    *,
+    file: str = "",
+    overrides: Mapping[str, Prices] | None = None,
+    tell: Callable[[int], None] | None = None,
+) -> Replayed:
+    """Run a session under several policies.
+
+    Args:
+        recording: The session. Nothing of it is written anywhere.
+        policy: What the user set; None for the defaults.
+        choices: The policies; None for those of law 7, none to look at the cache alone.
+        file: Where it was, for the result.
+        overrides: Prices that the user knows better, by model.
+        tell: Is told after each request how many are done.
+
+    Raises:
+        TokenCountError: If a counter fails.
+    """
+    choices = chosen(()) if choices is None else choices
+    run = _Bench(recording, policy or Policy(), choices, overrides or {})
+    for done, recorded in enumerate(recording.requests, 1):
+        run.next(recorded)
+        if tell is not None:
+            tell(done)
+    return Replayed(run.result(file), run.report())
+
+
+@dataclass(slots=True)
+class _Paid:
+    """One request of one policy.
+
+    Attributes:
+        turn: Its place in the session.
+        split: How its input is billed.
+        tokens: What it weighs.
+        is_compacted: Whether something was removed that was sent before.
+        call: A call that the policy made besides.
+    """
+
+    turn: int
+    split: Split
+    tokens: int
+    is_compacted: bool
+    call: SideCall | None = None
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One request of the session, whatever is sent for it.
+
+    Attributes:
+        model: Who answers.
+        at: When.
+        output: Tokens of the answer.
+        growth: What it weighs more than the one before, without any compaction.
+    """
+
+    model: str
+    at: float | None
+    output: int
+    growth: int
+
+
+@dataclass(slots=True)
+class _Runner:
+    """A policy on its way through a session."""
+
+    choice: Choice
+    cache: ProviderCache = field(default_factory=ProviderCache)
+    paid: list[_Paid] = field(default_factory=list)
+    engine: Engine | None = None
+    paper: Paper | None = None
+    views: Views | None = None
+    watch: Watch | None = None
+    names: list[bytes] = field(default_factory=list)
+    breaks: int = 0
+    over_limit: int = 0
+    changed: int = 0
+    made_invalid: int = 0
+    repairs: int = 0
+    rows: Sequence[Row] = ()
+    cuts: list[tuple[int, Cut]] = field(default_factory=list)
+
+
+class _Bench:
+    """One session under all policies."""
+
+    def __init__(
+        self,
+        recording: Recording,
+        policy: Policy,
+        choices: Sequence[Choice],
+        overrides: Mapping[str, Prices],
+    ) -> None:
+        self._recording = recording
+        self._policy = policy
+        self._session = Session(policy)
+        self._weights = Weights()
+        self._whole = Whole()
+        self._handles = Handles()
+        self._counters: dict[str, CachedCounter] = {}
+        self._measures: dict[str, Measure] = {}
+        self._overrides = overrides
+        self._runners = [_Runner(choice) for choice in choices]
+        self._life = _life_seconds(recording)
+        self._is_cached = _is_cached(recording)
+        self._asked: list[_Asked] = []
+        self._limits: dict[str, Limits | None] = {}
+        self._unknown: dict[str, str] = {}
+        self._is_billed = any(recorded.usage for recorded in recording.requests)
+        self._left_out: list[LeftOut] = []
+        self._requests: list[ReplayedRequest] = []
+        self._cache_errors: list[float] = []
+        self._prediction_errors: list[float] = []
+        self._compactions = 0
+        self._largest = 0
+        self._trigger = 0
+        self._last: list[Said] = []
+        self._plain_cache = ProviderCache()  # of the session as it was recorded
+        self._prices = lru_cache(maxsize=4096)(self._look_up)
+
+    # ------------------------------------------------------------- requests
+
+    def next(self, recorded: RecordedRequest) -> None:
+        """Run a request under every policy; where that cannot be, say why."""
+        call = Call(recorded.build(), model=recorded.model, now=recorded.at or 0.0)
+        try:
+            turn = self._session.read(call, recorded.format or None)
+        except RequestError as error:
+            self._left_out.append(LeftOut(str(error)))
+            return
+        model = turn.request.model or call.model
+        limits = self._limits_of(model)
+        if limits is None:
+            self._left_out.append(LeftOut(self._why_not(turn, model), is_limit_unknown=True))
+            return
+        self._trigger = max(self._trigger, limits.trigger_tokens)
+        measure = self._measure(model)
+        said = self._weights.weigh(turn, recorded, measure)
+        head = Block(self._weights.surface(turn), self._weights.head_tokens(turn, measure))
+        self._answered(said)
+        joined = self._whole.join(turn, said)
+        self._note(recorded, model, head, joined)
+        self._check_cache(recorded, model, head, said)
+        place = _Place(recorded, turn, said, joined, head, model, limits, measure)
+        if joined.is_joined:
+            place = replace(place, turn=self._session.read(joined.call, turn.request.format.name))
+        for runner in self._runners:
+            self._run(runner, place)
+
+    def _why_not(self, turn: Turn, model: str) -> str:
+        """What the engine says of a request whose limit nobody knows."""
+        if model not in self._unknown:
+            try:
+                self._session.rewrite(turn)
+            except PolicyError as error:
+                _, _, self._unknown[model] = str(error).partition("; ")  # behind the setting
+        return self._unknown[model]
+
+    def _note(self, recorded: RecordedRequest, model: str, head: Block, joined: Joined) -> None:
+        total = head.tokens + sum(each.tokens for each in joined.said)
+        self._compactions += joined.compacted is not None
+        growth = max(0, total - self._largest)
+        self._largest = max(self._largest, total)
+        output = recorded.usage.output if recorded.usage else 0
+        self._asked.append(_Asked(model, recorded.at, output, growth))
+
+    def _answered(self, said: Sequence[Said]) -> None:
+        """Tell the size of the last answer by its message, where the log has none or a placeholder."""
+        before, self._last = self._last, list(said)
+        if not self._asked or self._asked[-1].output > _PLACEHOLDER_TOKENS:
+            return
+        if [each.name for each in said[: len(before)]] == [each.name for each in before]:
+            new = [each for each in said[len(before) :] if each.role == "assistant"]
+            counted = round(sum(each.counted for each in new) * self._weights.rate)
+            self._asked[-1].output = max(self._asked[-1].output, counted)
+
+    def _check_cache(
+        self, recorded: RecordedRequest, model: str, head: Block, said: Sequence[Said]
+    ) -> None:
+        """Hold the model of the cache against what was billed."""
+        prompt = Prompt(model, blocks_of(head, said, self._life), recorded.at)
+        split = self._plain_cache.serve(prompt)
+        usage = recorded.usage
+        if usage is None or not usage.total_input or not self._is_cached:
+            return
+        if len(self._asked) > 1:  # what a first one reads was written by another session
+            self._cache_errors.append(abs(split.read - usage.cache_read) / usage.total_input)
+
+    def _run(self, runner: _Runner, place: _Place) -> None:
+        if runner.choice.engine is not None:
+            self._run_engine(runner, place)
+        elif runner.choice.paper is not None:
+            if runner.paper is None:
+                runner.paper = runner.choice.paper(place.limits)
+            sent = runner.paper.send(place.joined.said, place.head.tokens)
+            self._pay(runner, place, sent.rows, sent.call, is_compacted=sent.is_compacted)
+        else:
+            self._run_client(runner, place)
+
+    def _run_client(self, runner: _Runner, place: _Place) -> None:
+        """The session as it was recorded; the call for a summary is not in the log, but was paid."""
+        rows = [Row.of(each, at) for at, each in enumerate(place.said)]
+        compacted = place.joined.compacted
+        call = None
+        if compacted is not None:
+            read = place.head.tokens + compacted.before_tokens
+            tokens = min(compacted.summary_tokens, 2 * SUMMARY_TOKENS)
+            call = SideCall(Split(read=read), tokens)
+        self._pay(runner, place, rows, call, is_compacted=compacted is not None)
+
+    def _run_engine(self, runner: _Runner, place: _Place) -> None:
+        if runner.engine is None:
+            settings = runner.choice.engine
+            assert settings is not None
+            policy = settings(self._policy, place.limits)
+            runner.engine = Engine(policy, counter=self._shared_counter())
+            runner.views = Views(self._weights)
+            runner.watch = Watch(self._handles)
+        assert runner.views is not None
+        assert runner.watch is not None
+        started = perf_counter()
+        rewrite = runner.engine.sync.rewrite(place.turn)
+        seconds = perf_counter() - started
+        view = runner.views.of(rewrite, place.joined.said, place.measure)
+        compacted = any(isinstance(event, ContextCompacted) for event in rewrite.events)
+        is_recorded = not rewrite.plan and not place.joined.is_joined
+        usage = place.recorded.usage if is_recorded else None
+        if usage is None and self._is_billed:
+            usage = Usage(fresh=place.head.tokens + view.tokens)
+        if runner.choice.name == DEFAULT:
+            # A history that was put together is as long as all of the session: its rules are
+            # looked at where something is decided, as the engine itself does.
+            is_checked = compacted or not place.joined.is_joined
+            self._look(runner, place, rewrite, seconds, is_checked=is_checked)
+        elif compacted and rewrite.body != place.turn.call.body:
+            runner.made_invalid += _is_made_invalid(place, rewrite)
+        if usage is None:
+            runner.engine.sync.forwarded(rewrite.ticket)
+        else:
+            runner.engine.sync.observed(rewrite.ticket, usage)
+        runner.changed += rewrite.body != place.turn.call.body
+        runner.repairs += any(isinstance(event, HistoryRepaired) for event in rewrite.events)
+        if compacted:
+            runner.cuts.append((len(self._asked) - 1, self._cut(runner, place, view.rows)))
+        runner.rows = view.rows
+        runner.watch.saw(
+            len(self._asked) - 1,
+            place.joined.said,
+            _loader(place.turn),
+            view,
+            is_compacted=compacted,
+        )
+        self._pay(runner, place, view.rows, None, is_compacted=compacted)
+
+    def _look(
+        self,
+        runner: _Runner,
+        place: _Place,
+        rewrite: Rewrite,
+        seconds: float,
+        *,
+        is_checked: bool,
+    ) -> None:
+        """Keep what the reports of the default policy tell."""
+        looked = looked_at(
+            rewrite,
+            place.recorded,
+            seconds,
+            has_begun=bool(self._requests),
+            is_checked=is_checked,
+        )
+        self._requests.append(looked)
+        runner.made_invalid += looked.is_made_invalid
+        usage = place.recorded.usage
+        if usage and usage.total_input and not rewrite.plan and not place.joined.is_joined:
+            off = abs(rewrite.outcome.tokens_after - usage.total_input)
+            if len(self._asked) > 1:
+                self._prediction_errors.append(off / usage.total_input)
+
+    def _pay(
+        self,
+        runner: _Runner,
+        place: _Place,
+        rows: Sequence[Row],
+        call: SideCall | None,
+        *,
+        is_compacted: bool,
+    ) -> None:
+        blocks = blocks_of(place.head, rows, self._life)
+        total = sum(block.tokens for block in blocks)
+        split = Split(fresh=total)
+        if self._is_cached:
+            split = runner.cache.serve(Prompt(place.model, blocks, place.recorded.at))
+        names = [row.name for row in rows]
+        if runner.paid and names[: len(runner.names)] != runner.names:
+            runner.breaks += 1
+        runner.names = names
+        window = window_of(place.model)
+        runner.over_limit += window is not None and total > window.tokens
+        runner.paid.append(_Paid(len(self._asked) - 1, split, total, is_compacted, call))
+
+    def _cut(self, runner: _Runner, place: _Place, rows: Sequence[Row]) -> Cut:
+        """What a compaction changed, beside going on as before."""
+        known = {row.source for row in runner.rows if row.source is not None}
+        stop = max(known, default=-1) + 1
+        new = sum(each.tokens for each in place.joined.said[stop:])
+        last = place.head.tokens + sum(row.tokens for row in runner.rows)
+        pairs = zip(runner.rows, rows, strict=False)
+        shared = takewhile(lambda pair: pair[0].name == pair[1].name, pairs)
+        kept = place.head.tokens + sum(row.tokens for row, _ in shared)
+        after = place.head.tokens + sum(row.tokens for row in rows)
+        before = max(after, last + new)
+        is_held = self._is_warm() and last >= rules_of(place.model).least_tokens
+        cached = min(last, before) if is_held and runner.rows else 0
+        return Cut(before, after, kept, cached)
+
+    def _is_warm(self) -> bool:
+        """Whether the provider still holds what the last request left in its cache."""
+        if len(self._asked) < 2 or not self._is_cached:
+            return False
+        before, now = self._asked[-2], self._asked[-1]
+        if before.model != now.model:
+            return False
+        life = life_seconds(now.model, has_long_marker=self._life == LONG_LIFE_SECONDS)
+        return before.at is None or now.at is None or now.at - before.at <= life
+
+    def _explained(self, runner: _Runner) -> Iterator[str]:
+        """The arithmetic of each compaction, as it stood on its turn, and what came of it."""
+        for turn, cut in runner.cuts:
+            asked = self._asked[turn]
+            prices = self._prices(asked.model, None, 0)
+            rates = rates_of(asked.model, prices, is_long=self._life == LONG_LIFE_SECONDS)
+            output = sum(each.output for each in self._asked[:turn])
+            spent = spent_so_far(turn, cut.before, output, rates)
+            verdict = weigh_cut(cut, rates, turns_to_come(turn), MOST_LOSS_SHARE * spent)
+            came = len(self._asked) - turn - 1
+            growth = _median([each.growth for each in self._asked[:turn]])
+            step = best_step_tokens(growth, verdict.cost_now, rates)
+            told = (
+                f"request {turn + 1}: {cut.before:,} to {cut.after:,} tokens, {cut.kept:,} in front "
+                f"of the cut; {verdict.line}, {came} came"
+            )
+            if step:
+                told += f"; by price alone, the next cut is best {step:,} tokens from here"
+            yield told
+
+    # -------------------------------------------------------------- counting
+
+    def _measure(self, model: str) -> Measure:
+        if model not in self._measures:
+            counter = self._counters.setdefault(model, CachedCounter(counter_for(model)))
+            self._measures[model] = Measure(counter, model)
+        return self._measures[model]
+
+    def _shared_counter(self) -> CachedCounter | None:
+        """One counter for all engines, so that a text is counted once; None for several kinds."""
+        models = {recorded.model for recorded in self._recording.requests}
+        counters = {model: counter_for(model) for model in models}
+        if len({getattr(counter, "name", "") for counter in counters.values()}) > 1:
+            return None
+        (model, *_) = models
+        return self._counters.setdefault(model, CachedCounter(counters[model]))
+
+    def _limits_of(self, model: str) -> Limits | None:
+        if model not in self._limits:
+            window = window_of(model) if model else None
+            room = None if window is None else window.limit_tokens(None)
+            try:
+                self._limits[model] = self._policy.limits(room)
+            except PolicyError:
+                self._limits[model] = None
+        return self._limits[model]
+
+    # --------------------------------------------------------------- results
+
+    def _look_up(self, model: str, day: float | None, tokens: int) -> Prices | None:
+        return prices_of(model, day, tokens, self._overrides)
+
+    def _cost(self, asked: _Asked, split: Split, output: int) -> Costs:
+        """What one request costs."""
+        # Prices change by the day, and with sizes in steps of many thousands.
+        day = None if asked.at is None else asked.at // 86_400 * 86_400
+        prices = self._prices(asked.model, day, split.total // 1_000 * 1_000)
+        rates = rates_of(asked.model, prices)
+        long = rates_of(asked.model, prices, is_long=True)
+        units = split.fresh + split.read * rates.read + split.written * rates.write
+        units += split.written_long * long.write + output * rates.output
+        return Costs(priced(split, output, prices), units)
+
+    def _paid_for(self, paid: _Paid) -> Costs:
+        asked = self._asked[paid.turn]
+        costs = self._cost(asked, paid.split, asked.output)
+        if paid.call is not None:
+            costs += self._cost(asked, paid.call.split, paid.call.output)
+        return costs
+
+    def report(self) -> SessionReport:
+        """What came of it under the default policy."""
+        return SessionReport.of(self._recording, [*self._requests, *self._left_out])
+
+    def result(self, file: str) -> SessionResult:
+        """What came of it under every policy."""
+        each = {
+            runner.choice.name: [self._paid_for(paid) for paid in runner.paid]
+            for runner in self._runners
+        }
+        base = each.get(DIRECT, [])
+        results = {
+            runner.choice.name: self._result(runner, each[runner.choice.name], base)
+            for runner in self._runners
+        }
+        models = {asked.model for asked in self._asked}
+        return SessionResult(
+            file,
+            self._recording.kind,
+            self._recording.name,
+            results,
+            self._trigger,
+            self._largest,
+            self._compactions,
+            self._recorded(),
+            tuple(self._cache_errors),
+            tuple(self._prediction_errors),
+            all(rules_of(model).is_explicit for model in models),
+            len(self._left_out),
+            tuple(
+                line
+                for runner in self._runners
+                if runner.choice.name == DEFAULT
+                for line in self._explained(runner)
+            ),
+        )
+
+    def _recorded(self) -> Costs | None:
+        """What was billed."""
+        is_long = self._life == LONG_LIFE_SECONDS
+        usages = [recorded.usage for recorded in self._recording.requests]
+        if self._left_out or not all(usages):
+            return None
+        return Costs.sum(
+            self._cost(asked, Split.of(usage, is_long=is_long), asked.output)
+            for asked, usage in zip(self._asked, usages, strict=True)
+            if usage is not None
+        )
+
+    def _result(
+        self, runner: _Runner, costs: Sequence[Costs], base: Sequence[Costs]
+    ) -> PolicyResult:
+        watch, stops = runner.watch, _stops(runner.paid)
+        missed = [] if watch is None else watch.missed
+        regret = Costs.sum(
+            self._exchange(runner.paid[miss.turn], miss.tokens, stops[miss.turn]) for miss in missed
+        )
+        usual = _median([asked.growth for asked in self._asked])
+        compacted = [place for place, paid in enumerate(runner.paid) if paid.is_compacted]
+        exchange = Costs.sum(
+            self._exchange(runner.paid[place], usual, stops[place]) for place in compacted
+        )
+        return PolicyResult(
+            runner.choice.name,
+            len(costs),
+            Costs.sum(costs),
+            regret,
+            len(missed),
+            0 if watch is None else watch.survived,
+            exchange,
+            len(compacted),
+            runner.breaks,
+            runner.over_limit,
+            max((paid.tokens for paid in runner.paid), default=0),
+            runner.changed,
+            runner.made_invalid,
+            runner.repairs,
+            tuple(account.paid_after for account in _paybacks(compacted, costs, base, len(costs))),
+        )
+
+    def _exchange(self, paid: _Paid, tokens: int, stop: int) -> Costs:
+        """What one exchange more costs: one request, its answer, and a result that stays.
+
+        Args:
+            paid: The request after which it happens.
+            tokens: What the result weighs.
+            stop: The turn from which on the result is gone again.
+        """
+        asked = self._asked[paid.turn]
+        output = _median([each.output for each in self._asked])
+        new = tokens + output
+        written = Split(read=paid.tokens, written=new)
+        if self._life == LONG_LIFE_SECONDS:
+            written = Split(read=paid.tokens, written_long=new)
+        if not rules_of(asked.model).is_explicit or not self._is_cached:
+            written = Split(read=paid.tokens, fresh=new)
+        if not self._is_cached:
+            written = Split(fresh=paid.tokens + new)
+        once = self._cost(asked, written, output)
+        kept = Split(read=new) if self._is_cached else Split(fresh=new)
+        turns = max(0, stop - paid.turn - 1)
+        return once + self._cost(asked, kept, 0).times(turns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A request, ready for every policy."""
+
+    recorded: RecordedRequest
+    turn: Turn
+    said: Sequence[Said]
+    joined: Joined
+    head: Block
+    model: str
+    limits: Limits
+    measure: Measure
+
+
+def _loader(turn: Turn) -> Callable[[int], Message]:
+    return lambda place: turn.request.message(place).decoded()
+
+
+def _is_made_invalid(place: _Place, rewrite: Rewrite) -> bool:
+    wire_format = place.turn.request.format.name
+    return breaks_no_rule(place.turn.call.body, wire_format, place.recorded) and not breaks_no_rule(
+        rewrite.body, wire_format, place.recorded
+    )
+
+
+def _life_seconds(recording: Recording) -> float:
+    is_long = any(recorded.is_kept_long for recorded in recording.requests)
+    return LONG_LIFE_SECONDS if is_long else SHORT_LIFE_SECONDS
+
+
+def _is_cached(recording: Recording) -> bool:
+    """Whether the client and its provider cache at all, as far as the bills tell."""
+    bills = [each.usage for each in recording.requests if each.usage and each.usage.total_input]
+    if len(bills) < _TELLING_REQUESTS:
+        return True
+    return any(usage.cache_read or usage.cache_write for usage in bills)
+
+
+def _stops(paid: Sequence[_Paid]) -> list[int]:
+    """For each request, the turn of the next compaction, or the end."""
+    stops: list[int] = []
+    stop = paid[-1].turn + 1 if paid else 0
+    for each in reversed(paid):
+        stops.append(stop)
+        if each.is_compacted:
+            stop = each.turn
+    return stops[::-1]
+
+
+def _paybacks(
+    compacted: Sequence[int], costs: Sequence[Costs], base: Sequence[Costs], end: int
+) -> Iterator[Payback]:
+    """The realised account of each compaction, beside doing nothing."""
+    if len(base) != len(costs):
+        return
+    for start, stop in pairwise([*compacted, end]):
+        saved = [base[at].units - costs[at].units for at in range(start + 1, stop)]
+        before = base[start - 1].units - costs[start - 1].units if start else 0.0
+        spent = costs[start].units - base[start].units + before
+        yield payback(spent, [each - before for each in saved])
+
+
+def _median(values: Sequence[int]) -> int:
+    return int(median(values)) if values else 0

@@ -1,0 +1,318 @@
+"""How the numbers of the report were reached, written for somebody who does not believe them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trimtab.economy import Prices
+from trimtab.replay.driver import Totals
+from trimtab.replay.gate import MOST_DEARER
+from trimtab.replay.report.effects import EXCHANGES, Effect, Told
+from trimtab.replay.report.figures import counted, day, number, price, share
+from trimtab.replay.report.markup import Child, Html, join, tag
+from trimtab.replay.report.story import PricedModel
+from trimtab.replay.report.tables import Column, table
+from trimtab.replay.results import Costs, percentile, share_saved
+
+__all__ = ["Origin", "method_section"]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What made the report.
+
+    Attributes:
+        version: Of trimtab.
+        command: What was run, without the folders that files lie in.
+        prices: Where prices come from, such as ``genai-prices 0.2.1``; empty where nobody knows any.
+    """
+
+    version: str
+    command: str
+    prices: str = ""
+
+
+def method_section(sessions: Sequence[Told], effects: Sequence[Effect], origin: Origin) -> Html:
+    """Say how each number was reached, what is assumed, and how to reach it again."""
+    return tag(
+        "section",
+        tag("h2", "How these numbers were reached"),
+        *_compared(),
+        *_bills(effects),
+        *_prices(effects, origin),
+        *_cache(effects),
+        *_sizes(effects),
+        *_missed(),
+        *_log(sessions),
+        *_valid(sessions),
+        *_again(origin),
+        id="method",
+    )
+
+
+def _compared() -> Iterator[Html]:
+    yield tag("h3", "What is compared")
+    yield tag(
+        "p",
+        "Each request of a session was rebuilt from its log and given to trimtab's engine, in order, as if it "
+        "stood between the client and the provider. Nothing was sent anywhere. The bill of what the engine "
+        "would have sent is held against the cheaper of two others: sending everything, and the client as it "
+        "was recorded, its own compactions with it. Sending everything does not count where a request is larger "
+        "than the model's window, since the provider would have refused it.",
+    )
+    yield tag(
+        "p",
+        "Where the client compacted by itself, its history from before is put back, so that every policy "
+        "begins with the same whole conversation.",
+    )
+
+
+def _bills(effects: Sequence[Effect]) -> Iterator[Html]:
+    yield tag("h3", "Where the sizes and bills come from")
+    billed = [effect for effect in effects if effect.result.recorded is not None]
+    if not billed:
+        yield tag(
+            "p",
+            "These logs do not say what was billed, so every size is a count, and no bill here was checked "
+            "against a real one.",
+        )
+        return
+    was = Costs.sum(each.result.recorded for each in billed if each.result.recorded is not None)
+    modelled = Costs.sum(each.result.policies["client"].costs for each in billed)
+    off = share_saved(modelled, was)
+    yield tag(
+        "p",
+        f"In {counted(len(billed), 'session')} of {number(len(effects))} the log says what each request was "
+        "billed. From bill to bill it is known what the messages in between weigh, so sizes are billed tokens, "
+        "not guesses; what trimtab makes itself is counted and stretched by the same rate. Every bill in this "
+        "report, the recorded one too, is made by the same model of the cache, so what the model gets wrong it "
+        f"gets wrong for all. For the client as recorded it comes to {share(abs(off))} "
+        f"{'less' if off > 0 else 'more'} than what was really billed, its calls for summaries included, which "
+        "logs do not hold.",
+    )
+
+
+# --------------------------------------------------------------------- prices
+
+
+def _prices(effects: Sequence[Effect], origin: Origin) -> Iterator[Html]:
+    yield tag("h3", "Prices")
+    priced = _merged([one for effect in effects for one in effect.told.story.priced])
+    known = [one for one in priced if one.prices is not None]
+    source = origin.prices or "no list of prices"
+    yield tag(
+        "p",
+        f"Prices come from {source}, as they were on the day of each request, by its size where a model has "
+        "steps. Those marked as yours were named by --prices. A model without a price is told in fresh input "
+        "tokens: what the tokens cost beside one that no cache holds.",
+    )
+    if known:
+        yield table(
+            "What a million tokens were taken to cost", _PRICE_COLUMNS, map(_price_row, known)
+        )
+    if len(known) < len(priced):
+        names = ", ".join(dict.fromkeys(one.model or "unnamed" for one in priced if not one.prices))
+        yield tag("p", f"Nobody knows the prices of {names}.")
+
+
+_PRICE_COLUMNS = (
+    Column("model", is_figure=False, is_head=True),
+    Column("fresh"),
+    Column("read from the cache"),
+    Column("written"),
+    Column("written for an hour"),
+    Column("answer"),
+    Column("requests"),
+    Column("from"),
+    Column("to"),
+    Column("source", is_figure=False),
+)
+
+
+def _price_row(one: PricedModel) -> Sequence[Child]:
+    prices = one.prices or Prices(None, None)
+    return (
+        one.model,
+        price(prices.fresh),
+        price(prices.read),
+        price(prices.write),
+        price(prices.write_long),
+        price(prices.output),
+        number(one.requests),
+        day(one.first_at),
+        day(one.last_at),
+        "yours" if one.is_override else "list",
+    )
+
+
+def _merged(priced: Sequence[PricedModel]) -> list[PricedModel]:
+    """The same price of the same model once, whatever session it was asked for."""
+    groups: dict[tuple[str, Prices | None, bool], list[PricedModel]] = {}
+    for one in priced:
+        groups.setdefault((one.model, one.prices, one.is_override), []).append(one)
+    return [
+        PricedModel(
+            model,
+            sum(one.requests for one in group),
+            prices,
+            min((one.first_at for one in group if one.first_at is not None), default=None),
+            max((one.last_at for one in group if one.last_at is not None), default=None),
+            is_override,
+        )
+        for (model, prices, is_override), group in sorted(
+            groups.items(), key=lambda item: item[0][0]
+        )
+    ]
+
+
+# ---------------------------------------------------------------------- cache
+
+
+def _cache(effects: Sequence[Effect]) -> Iterator[Html]:
+    yield tag("h3", "The provider's cache, and how far its model is off")
+    yield tag(
+        "p",
+        "A request is read from the cache as far as it begins with exactly what an earlier one began with, "
+        "if that lies within the cache's life and is long enough, and where markers are needed, if one leads "
+        "there. Logs do not hold markers; they are taken to stand where the common clients put them. Everything "
+        "else is written, or paid fresh. A compaction of trimtab breaks this on purpose, and pays for it here.",
+    )
+    explicit = [
+        error
+        for each in effects
+        if each.result.is_cache_explicit
+        for error in each.result.cache_errors
+    ]
+    promised = "where the provider says where it caches"
+    yield tag("p", _error(explicit, "tokens read from the cache", promised))
+    others = [
+        error
+        for each in effects
+        if not each.result.is_cache_explicit
+        for error in each.result.cache_errors
+    ]
+    if others:
+        yield tag(
+            "p", _error(others, "tokens read from the cache", "where the provider promises nothing")
+        )
+    uncached = sum(not each.told.story.is_cached for each in effects)
+    if uncached:
+        yield tag(
+            "p",
+            f"In {counted(uncached, 'session')} no bill shows any use of a cache, so all input is paid fresh.",
+        )
+
+
+def _sizes(effects: Sequence[Effect]) -> Iterator[Html]:
+    yield tag("h3", "Sizes foretold")
+    errors = [error for effect in effects for error in effect.result.prediction_errors]
+    yield tag(
+        "p",
+        _error(
+            errors,
+            "the size foretold before a request was sent",
+            "of requests that went out as they came",
+        ),
+    )
+
+
+def _error(errors: Sequence[float], what: str, where: str) -> str:
+    middle, most = percentile(errors, 0.5), percentile(errors, 0.95)
+    if middle is None or most is None:
+        return f"No log here tells enough to check this, {where}: {what}."
+    return (
+        f"Checked against {counted(len(errors), 'recorded bill')} {where}: {what}, off by "
+        f"{middle:.2%} of the request at the median, and by no more than {most:.2%} in 95 of 100."
+    )
+
+
+def _missed() -> Iterator[Html]:
+    yield tag("h3", "What is assumed about later turns")
+    yield tag(
+        "p",
+        "The recorded agent saw everything, so its later answers are taken as they are. A live agent that had "
+        "less before it might have answered otherwise: nobody can read that from a log. Two things stand for it. "
+        "First, each later answer was searched for exact things (paths, web addresses, hashes and ids, settings, "
+        "names in code, five words in a row of the user's) that only removed messages held; each such answer is "
+        "charged as one exchange more: the request again, an answer, and the result that comes back and stays. "
+        "That is “net of what was missed”. It counts names too that a model knows anyway, and cannot see "
+        "what was understood but not quoted.",
+    )
+    yield tag(
+        "p",
+        f"Second, the same saving is told with {EXCHANGES} extra exchanges after each compaction, whether anything "
+        "was missed or not. If that number is still good, the saving does not depend on the search above.",
+    )
+    yield tag(
+        "p",
+        "Whether a compaction pays is decided on its turn, from what is known then; as many turns are taken to "
+        "come as there have been. “Whether it paid” is told afterwards, from the turns that really came.",
+    )
+
+
+def _log(sessions: Sequence[Told]) -> Iterator[Html]:
+    yield tag("h3", "What these logs cannot show")
+    missing = sorted(frozenset[str]().union(*(told.report.unrecorded for told in sessions)))
+    told = (
+        f"They do not hold {', '.join(missing)}; where bills are recorded, those tokens are in the bills all the same. "
+        if missing
+        else ""
+    )
+    yield tag(
+        "p",
+        f"{told}They do not hold cache markers, nor the client's calls for its own summaries, which are charged by an "
+        "estimate to the client as recorded. Side calls that were not logged are in no bill here.",
+    )
+    left = sum(len(each.report.left_out) for each in sessions)
+    unpriced = sum(not each.is_priced for each in sessions)
+    if left:
+        yield tag(
+            "p",
+            f"{counted(left, 'request')} could not be replayed and count nowhere; {counted(unpriced, 'session')} "
+            "had none that could. Each session says why.",
+        )
+    for each in sessions:
+        if not each.is_priced:
+            why = ", ".join(each.report.reasons) or "it holds no request"
+            yield tag("p", f"{each.result.name}: {why}.", class_="note")
+
+
+def _valid(sessions: Sequence[Told]) -> Iterator[Html]:
+    totals = Totals.of([request for told in sessions for request in told.report.requests])
+    yield tag("h3", "Whether the provider would have taken the requests")
+    yield tag(
+        "p",
+        f"Of {counted(totals.requests, 'request')}, {number(totals.changed)} would have gone out "
+        "changed; the others are byte for byte what came in. Requests were checked against the "
+        "provider's rules as they came and as they would have gone out; where a history was put "
+        "back, those on which something was removed, as the engine itself does. "
+        f"{number(totals.made_invalid)} that came in valid would have become invalid, and "
+        f"{number(totals.over_limit)} would have gone out over the limit. "
+        f"{number(totals.invalid_before)} were already broken as recorded.",
+    )
+    if totals.counters:
+        yield tag("p", f"Counted by {', '.join(totals.counters)}, until a bill tells more.")
+
+
+def _again(origin: Origin) -> Iterator[Html]:
+    yield tag("h3", "How to reach them again")
+    yield tag(
+        "p",
+        "The same files, the same version and the same prices give the same bytes of this report:",
+    )
+    yield tag("pre", tag("code", origin.command))
+    yield tag(
+        "p",
+        f"trimtab {origin.version}. The options --json (every number of the bills), --explain (the arithmetic of each "
+        f"compaction) and --gate (whether any session is more than {MOST_DEARER:.0%} dearer; the exit code says so) "
+        "tell the same in other forms.",
+    )
+    yield join(
+        tag("h3", "What is not in this file"),
+        tag(
+            "p",
+            "No word of a conversation: no prompt, answer, argument, tool output, path or name out of one. It holds "
+            "names of sessions and log files, models, counts and places. It loads nothing and sends nothing.",
+        ),
+    )

@@ -1,0 +1,264 @@
+"""Make the report: values in, one HTML file out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from string import Template
+
+from trimtab.replay.driver import Totals
+from trimtab.replay.gate import MOST_DEARER, base_of
+from trimtab.replay.policies import DEFAULT, DIRECT
+from trimtab.replay.report.effects import EXCHANGES, Effect, Told, ranked, saved_in_all
+from trimtab.replay.report.figures import counted, money, number, share, signed_share
+from trimtab.replay.report.markup import Child, Html, join, tag
+from trimtab.replay.report.method import Origin, method_section
+from trimtab.replay.report.sessions import policy_table, session_section
+from trimtab.replay.report.tables import Column, table
+from trimtab.replay.results import Costs, PolicyResult
+
+__all__ = ["Origin", "Told", "is_report", "report"]
+
+_MARK = '<meta name="generator" content="trimtab replay">'
+"""What tells a report from any other file."""
+
+_MARK_BYTES = 2_000
+"""It stands within so many bytes of its beginning."""
+
+_MOST_ROWS, _LEAST_ROWS, _MOST_ROWS_IN_ALL = 300, 30, 9_000
+"""Turns in the charts of one session, at most and at least, and of all together."""
+
+_OPEN = 5
+"""Where there are no more sessions than this, all are shown without a click."""
+
+_OPEN_OF_MANY = 2
+"""Of more, so many of those that save most; and those that were harmed, up to as many."""
+
+_MARKS = {
+    "saves": "saves",
+    "same": "same",
+    "dearer": "▲ dearer",
+    "harmed": "▲▲ harmed",
+}
+
+
+def report(sessions: Sequence[Told], origin: Origin) -> str:
+    """Tell what a replay found, as one HTML file that needs no network and no script.
+
+    Args:
+        sessions: All that was replayed, in any order.
+        origin: What made it.
+
+    Returns:
+        The file. The same values give the same text. No word of a conversation is in it.
+    """
+    effects = ranked(sessions)
+    title = f"trimtab: {counted(len(sessions), 'recorded session')} replayed"
+    body = join(
+        _head(effects, sessions),
+        _contents(effects),
+        _table_of(effects),
+        _each(effects),
+        _policies(effects),
+        method_section(sessions, effects, origin),
+    )
+    return Template(_part("page.html")).substitute(
+        mark=_MARK,
+        title=tag("title", title),
+        styles=_part("uplot/uPlot.min.css") + _part("page.css"),
+        body=body,
+        library=_part("uplot/uPlot.iife.min.js"),
+        licence=_part("uplot/LICENSE"),
+        script=_part("page.js"),
+    )
+
+
+def is_report(content: bytes) -> bool:
+    """Say whether some bytes are the beginning of such a report."""
+    return _MARK.encode() in content[:_MARK_BYTES]
+
+
+def _part(name: str) -> str:
+    return files(__package__).joinpath(name).read_text("utf-8")
+
+
+# ----------------------------------------------------------------------- head
+
+
+def _head(effects: Sequence[Effect], sessions: Sequence[Told]) -> Html:
+    return tag(
+        "header",
+        tag("p", "trimtab replay", class_="brand"),
+        tag("h1", _headline(effects)),
+        *_sentences(effects),
+        _cards(effects, sessions) if effects else None,
+    )
+
+
+def _headline(effects: Sequence[Effect]) -> str:
+    if not effects:
+        return "No request could be priced, so there is nothing to compare."
+    saved = saved_in_all(effects)
+    if not any(effect.mine.compactions for effect in effects) and not round(saved, 3):
+        return "trimtab would have changed nothing here, and cost nothing."
+    word = "saved" if saved >= 0 else "cost you"
+    more = "of the whole bill" if saved >= 0 else "more than the whole bill"
+    return f"trimtab would have {word} {share(abs(saved))} {more}."
+
+
+def _sentences(effects: Sequence[Effect]) -> Iterator[Html]:
+    if not effects:
+        return
+    requests = sum(effect.mine.requests for effect in effects)
+    mine = Costs.sum(effect.mine.net for effect in effects)
+    base = Costs.sum(effect.base.costs for effect in effects)
+    yield tag(
+        "p",
+        f"{money(mine)} instead of {money(base)} over {counted(len(effects), 'session')} and "
+        f"{counted(requests, 'request')}, with everything that was missed later fetched again; beside the cheaper "
+        "of removing nothing and the client's own compaction. "
+        f"With {EXCHANGES} extra exchanges charged after each compaction instead, whether anything was missed or not: "
+        f"{signed_share(saved_in_all(effects, EXCHANGES))}.",
+        class_="lead",
+    )
+    worst = min(effects, key=lambda effect: effect.net)
+    link = tag("a", worst.result.name, href=f"#{worst.name}")
+    yield tag("p", "Worst session: ", link, f", {signed_share(worst.net)}. ", _harm(effects))
+
+
+def _harm(effects: Sequence[Effect]) -> str:
+    harmed = sum(effect.kind == "harmed" for effect in effects)
+    if harmed:
+        return (
+            f"{counted(harmed, 'session')} came out more than {MOST_DEARER:.0%} dearer, or with a request made "
+            "invalid: they are marked ▲▲."
+        )
+    return (
+        f"No session came out more than {MOST_DEARER:.0%} dearer, and no request was made invalid."
+    )
+
+
+def _cards(effects: Sequence[Effect], sessions: Sequence[Told]) -> Html:
+    mine = PolicyResult.sum([effect.mine for effect in effects])
+    totals = Totals.of([request for told in sessions for request in told.report.requests])
+    cards = (
+        ("bill with trimtab, net", money(mine.net)),
+        ("bill without", money(Costs.sum(effect.base.costs for effect in effects))),
+        ("compactions", number(mine.compactions)),
+        ("answers that missed", number(mine.misses)),
+        ("input from the cache", share(mine.costs.bill.cached_share)),
+        ("requests made invalid", number(totals.made_invalid)),
+        ("sent over the limit", number(totals.over_limit)),
+    )
+    return tag(
+        "dl",
+        *(tag("div", tag("dt", name), tag("dd", value)) for name, value in cards),
+        class_="cards",
+    )
+
+
+def _contents(effects: Sequence[Effect]) -> Html:
+    places = [("sessions", "Sessions, by effect"), ("each", "Session by session")]
+    places += [("policies", "Policies side by side")]
+    links = places if effects else []
+    links = [*links, ("method", "How these numbers were reached")]
+    return tag(
+        "nav",
+        tag("ul", *(tag("li", tag("a", words, href=f"#{name}")) for name, words in links)),
+        aria_label="Contents",
+    )
+
+
+# ------------------------------------------------------------------- sessions
+
+
+def _table_of(effects: Sequence[Effect]) -> Html | None:
+    if not effects:
+        return None
+    columns = (
+        Column("session", is_figure=False, is_head=True),
+        Column("effect", is_figure=False),
+        Column("net of what was missed"),
+        Column(f"at {EXCHANGES} extra exchanges"),
+        Column("bill with trimtab, net"),
+        Column("bill without"),
+        Column("held against", is_figure=False),
+        Column("requests"),
+        Column("largest"),
+        Column("compactions"),
+        Column("missed"),
+    )
+    shown = table(
+        "All sessions: those that save most first, those that are dearer last",
+        columns,
+        map(_session_row, effects),
+        classes=[effect.kind for effect in effects],
+    )
+    words = (
+        "A session is marked ▲ where it is dearer with trimtab, and ▲▲ where it is more than "
+        f"{MOST_DEARER:.0%} dearer or a request was made invalid. Shares are of the bill without trimtab; a "
+        "negative one is dearer."
+    )
+    return tag("section", tag("h2", "Sessions, by effect"), tag("p", words), shown, id="sessions")
+
+
+def _session_row(effect: Effect) -> Sequence[Child]:
+    return (
+        tag("a", effect.result.name, href=f"#{effect.name}"),
+        tag("span", _MARKS[effect.kind], class_="mark"),
+        share(effect.net),
+        share(effect.at_exchanges),
+        money(effect.mine.net),
+        money(effect.base.costs),
+        effect.base_words,
+        number(effect.mine.requests),
+        number(effect.result.largest_tokens),
+        number(effect.mine.compactions),
+        number(effect.mine.misses),
+    )
+
+
+def _each(effects: Sequence[Effect]) -> Html | None:
+    if not effects:
+        return None
+    most = max(_LEAST_ROWS, min(_MOST_ROWS, _MOST_ROWS_IN_ALL // len(effects)))
+    shown = [effect for effect in effects if effect.kind != "harmed"][:_OPEN_OF_MANY]
+    shown += [effect for effect in reversed(effects) if effect.kind == "harmed"][:_OPEN_OF_MANY]
+    is_few = len(effects) <= _OPEN
+    return tag(
+        "section",
+        tag("h2", "Session by session"),
+        *(
+            session_section(
+                effect, most, is_open=is_few or effect in shown, has_policies=len(effects) > 1
+            )
+            for effect in effects
+        ),
+        id="each",
+    )
+
+
+def _policies(effects: Sequence[Effect]) -> Html | None:
+    if not effects:
+        return None
+    names = [
+        name
+        for name in effects[0].result.policies
+        if all(name in effect.result.policies for effect in effects)
+    ]
+    policies = [
+        PolicyResult.sum([effect.result.policies[name] for effect in effects]) for name in names
+    ]
+    base = PolicyResult.sum([base_of(effect.result) for effect in effects])
+    words = (
+        f"“{DEFAULT}” is trimtab as it is without any setting; all else in this report is about it. "
+        f"“{DIRECT}” is what it is told to beat where the provider takes every request. Savings are "
+        "beside the cheaper of nothing and the client, session by session. The option --policies adds others."
+    )
+    return tag(
+        "section",
+        tag("h2", "Policies side by side"),
+        tag("p", words),
+        policy_table("What all sessions would have cost under each policy", policies, base),
+        id="policies",
+    )

@@ -1,0 +1,331 @@
+"""The part of the report about one session."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from trimtab.replay.policies import DEFAULT, POLICIES
+from trimtab.replay.report.charts import bill_chart, cache_chart, size_chart, turn_table
+from trimtab.replay.report.effects import EXCHANGES, Effect
+from trimtab.replay.report.figures import counted, money, number, share, signed_share
+from trimtab.replay.report.markup import Child, Html, join, tag
+from trimtab.replay.report.story import CutStory, MissStory
+from trimtab.replay.report.tables import Column, table
+from trimtab.replay.report.turns import Row, cause_words, rows_of, thinned
+from trimtab.replay.results import PolicyResult, share_saved
+
+__all__ = ["policy_table", "session_section"]
+
+_MOST_ROWS = 40
+"""Rows of a table of single events; what is more is counted."""
+
+_COLD = "nothing broke, yet little was read: the cache had expired, or went otherwise"
+
+
+def session_section(effect: Effect, most_rows: int, *, is_open: bool, has_policies: bool) -> Html:
+    """Tell one session.
+
+    Args:
+        effect: Which.
+        most_rows: Turns that its charts may show.
+        is_open: Whether it is shown without a click.
+        has_policies: Whether policies are set side by side: of one session alone, they are anyway.
+    """
+    rows = rows_of(effect.told.report.requests, effect.told.story)
+    head = tag(
+        "summary", tag("h3", effect.result.name), tag("span", _in_short(effect), class_="short")
+    )
+    return tag(
+        "details",
+        head,
+        *_turns(effect, rows, most_rows),
+        _removed(effect),
+        _breaks(effect, rows),
+        _missed(effect),
+        _policies(effect) if has_policies else None,
+        _origin(effect),
+        class_=f"session {effect.kind}",
+        id=effect.name,
+        open=is_open,
+    )
+
+
+def _in_short(effect: Effect) -> str:
+    mine = effect.mine
+    told = f"{counted(mine.requests, 'request')}, {counted(mine.compactions, 'compaction')}: "
+    if effect.kind == "same" and not mine.compactions:
+        return f"{told}sent as it came, at the same bill ({money(mine.costs)})"
+    return (
+        f"{told}{money(mine.net)} instead of {money(effect.base.costs)} ({effect.base_words}), "
+        f"{signed_share(effect.net)}"
+    )
+
+
+def _origin(effect: Effect) -> Html:
+    result, report = effect.result, effect.told.report
+    file = result.file.replace("\\", "/").rpartition("/")[2]
+    told = [f"Recorded by {result.kind}, read from {file}."]
+    if report.unrecorded:
+        told.append(f"The log does not hold: {', '.join(sorted(report.unrecorded))}.")
+    told += [f"{note}." for note in report.notes]
+    told += [
+        f"Left out: {counted(many, 'request')}, {why}." for why, many in report.reasons.items()
+    ]
+    return tag("p", " ".join(told), class_="note")
+
+
+# ---------------------------------------------------------------------- turns
+
+
+def _turns(effect: Effect, rows: Sequence[Row], most_rows: int) -> Iterator[Html]:
+    if not rows:
+        yield tag("p", "This session was replayed without its turns being kept.", class_="note")
+        return
+    name = f"{effect.name}-turns"
+    forecast = rows[-1].forecast
+    yield tag("h4", "Turn by turn")
+    yield size_chart(name, rows)
+    if forecast is not None:
+        yield tag("p", f"Forecast after the last request: {forecast.line}.")
+    yield cache_chart(name, rows)
+    yield bill_chart(name, rows)
+    yield turn_table(name, thinned(rows, most_rows), len(rows))
+
+
+# -------------------------------------------------------------------- removed
+
+
+def _removed(effect: Effect) -> Html:
+    cuts = effect.told.story.cuts
+    title = tag("h4", "What was removed, and what survived")
+    if not effect.mine.compactions:
+        trigger, largest = effect.result.trigger_tokens, effect.result.largest_tokens
+        why = (
+            f"Nothing was removed. A compaction is planned from {number(trigger)} tokens on; the "
+            f"largest request has {number(largest)}"
+        )
+        end = "." if largest <= trigger else ", and none that was due would have paid for itself."
+        return join(title, tag("p", why + end))
+    lines, paid = effect.result.explained, effect.mine.payback_turns
+    told = [
+        _cut(
+            cut,
+            lines[place] if place < len(lines) else "",
+            paid[place] if place < len(paid) else None,
+        )
+        for place, cut in enumerate(cuts[:_MOST_ROWS])
+    ]
+    rest = len(cuts) - len(told)
+    more = tag("p", f"And {counted(rest, 'compaction')} more.", class_="note") if rest else None
+    return join(title, *told, more)
+
+
+def _cut(cut: CutStory, arithmetic: str, paid_after: int | None) -> Html:
+    title = f"Request {number(cut.turn + 1)}: {number(cut.before_tokens)} to {number(cut.after_tokens)} tokens"
+    return join(
+        tag("h5", title),
+        tag("div", _by_kind(cut), _by_rule(cut), class_="pair"),
+        tag("p", tag("strong", "What the model still sees. "), _survived(cut)),
+        tag("p", tag("strong", "Whether it paid. "), _paid(paid_after)),
+        tag("p", f"The arithmetic at that moment: {arithmetic}.", class_="note")
+        if arithmetic
+        else None,
+    )
+
+
+def _by_kind(cut: CutStory) -> Html:
+    rows: list[Sequence[Child]] = [
+        (loss.kind, number(loss.pieces) if loss.pieces else "", f"{-loss.tokens:+,}")
+        for loss in cut.removed
+    ]
+    rows.append(("put in their place: markers and ledger", "", f"+{number(cut.made_tokens)}"))
+    rows.append(
+        (tag("strong", "in all"), "", tag("strong", number(cut.after_tokens - cut.before_tokens)))
+    )
+    columns = (
+        Column("what went", is_figure=False, is_head=True),
+        Column("parts"),
+        Column("tokens"),
+    )
+    return table(f"Request {cut.turn + 1}: what went, by kind", columns, rows)
+
+
+def _by_rule(cut: CutStory) -> Html | None:
+    if not cut.reasons:
+        return None
+    columns = (
+        Column("why it went", is_figure=False, is_head=True),
+        Column("messages or parts"),
+        Column("about, in tokens"),
+    )
+    rows = [(loss.kind, number(loss.pieces), number(-loss.tokens)) for loss in cut.reasons]
+    return table(f"Request {cut.turn + 1}: what went, by the rule that took it", columns, rows)
+
+
+def _survived(cut: CutStory) -> str:
+    messages = cut.untouched_messages + cut.shortened_messages + cut.gone_messages
+    told = (
+        f"The system prompt and the tools, unchanged. Of {counted(messages, 'message')}, "
+        f"{number(cut.untouched_messages)} word for word ({number(cut.untouched_tokens)} tokens) "
+        f"and {number(cut.shortened_messages)} shortened; {number(cut.gone_messages)} are gone. "
+        f"Of {counted(cut.user_messages, 'message')} in which the user speaks, "
+        f"{number(cut.user_messages_untouched)} stay word for word. "
+        f"{number(cut.front_tokens)} tokens stand in front of the first change, so the "
+        "provider's cache can still read them."
+    )
+    if cut.noted:
+        listed = ", ".join(f"{number(many)} {kind}" for kind, many in cut.noted.items())
+        told += f" The ledger keeps of what went: {listed}."
+    return told
+
+
+def _paid(paid_after: int | None) -> str:
+    if paid_after is None:
+        return "It had not paid for itself when the next compaction came, or the session ended."
+    if paid_after == 0:
+        return "At once: the request itself was cheaper than it would have been."
+    return f"After {counted(paid_after, 'request')}, beside removing nothing."
+
+
+# ------------------------------------------------------------- broken prefixes
+
+
+def _breaks(effect: Effect, rows: Sequence[Row]) -> Html:
+    title = tag("h4", "Where the prefix broke")
+    causes = Counter(cause for row in rows for cause in row.breaks)
+    colds = [row for row in rows if row.is_cold]
+    if not causes and not colds:
+        return join(
+            title,
+            tag(
+                "p",
+                "Nowhere: each request extends the one before it, so the cache could always be read.",
+            ),
+        )
+    listed = [
+        tag("li", f"{cause.replace('_', ' ')} ({number(many)}): {cause_words(cause)}")
+        for cause, many in causes.most_common()
+    ]
+    if colds:
+        listed.append(tag("li", f"cache not read ({number(len(colds))}): {_COLD}"))
+    broken = [row for row in rows if row.breaks or row.is_cold]
+    columns = (
+        Column("request", is_head=True),
+        Column("cause", is_figure=False),
+        Column("sent"),
+        Column("read from the cache"),
+    )
+    shown = [
+        (
+            number(row.place),
+            ", ".join(cause.replace("_", " ") for cause in row.breaks) or "cache not read",
+            number(row.turn.sent_tokens),
+            number(row.turn.read),
+        )
+        for row in broken[:_MOST_ROWS]
+    ]
+    rest = len(broken) - len(shown)
+    more = tag("p", f"And {counted(rest, 'request')} more.", class_="note") if rest else None
+    caption = f"Requests of {effect.result.name} that could not be read from the cache"
+    return join(title, tag("ul", *listed), table(caption, columns, shown), more)
+
+
+# --------------------------------------------------------------------- missed
+
+
+def _missed(effect: Effect) -> Html | None:
+    mine = effect.mine
+    if not mine.compactions:
+        return None
+    title = tag("h4", "What later answers missed")
+    survived = (
+        f" {counted(mine.survived, 'time')}, an answer used something that was removed and still "
+        "stood in the ledger or a shortened form."
+    )
+    if not mine.misses:
+        return join(
+            title,
+            tag(
+                "p",
+                "Nothing: no later answer used a path, name, id, web address, setting or run of the user's "
+                f"words that only removed messages held.{survived}",
+            ),
+        )
+    words = (
+        f"{counted(mine.misses, 'answer')} used something that only removed messages held. Each is "
+        f"charged as one exchange more ({money(mine.regret)} in all), and that is in the saving above."
+    )
+    columns = (
+        Column("answer to request", is_head=True),
+        Column("what it used", is_figure=False),
+        Column("tokens that come back"),
+    )
+    misses = effect.told.story.misses
+    rows = [
+        (number(miss.turn + 1), _kinds(miss), number(miss.tokens)) for miss in misses[:_MOST_ROWS]
+    ]
+    rest = len(misses) - len(rows)
+    more = tag("p", f"And {counted(rest, 'answer')} more.", class_="note") if rest else None
+    caption = f"Answers of {effect.result.name} that used what was gone"
+    shown = table(caption, columns, rows) if rows else None
+    return join(title, tag("p", words + survived), shown, more)
+
+
+def _kinds(miss: MissStory) -> str:
+    return ", ".join(f"{kind} ({number(many)})" for kind, many in miss.kinds.items())
+
+
+# ------------------------------------------------------------------- policies
+
+
+def _policies(effect: Effect) -> Html:
+    policies = list(effect.result.policies.values())
+    caption = f"What {effect.result.name} would have cost under each policy"
+    return join(
+        tag("h4", "Its policies side by side"), policy_table(caption, policies, effect.base)
+    )
+
+
+def policy_table(caption: str, policies: Sequence[PolicyResult], base: PolicyResult) -> Html:
+    """Set policies side by side.
+
+    Args:
+        caption: What the table shows.
+        policies: What each came to; those that only advice tries are left out.
+        base: What they are held against.
+    """
+    columns = (
+        Column("policy", is_figure=False, is_head=True),
+        Column("bill"),
+        Column("saved"),
+        Column("net of what was missed"),
+        Column(f"at {EXCHANGES} extra exchanges"),
+        Column("from the cache"),
+        Column("largest request"),
+        Column("compactions"),
+        Column("missed"),
+        Column("refused for size"),
+    )
+    shown = [each for each in policies if each.policy in POLICIES]
+    rows = [
+        (
+            join(
+                tag("strong", each.policy),
+                " ",
+                tag("span", POLICIES[each.policy].words, class_="note"),
+            ),
+            money(each.costs),
+            share(share_saved(each.costs, base.costs)),
+            share(share_saved(each.net, base.costs)),
+            share(share_saved(each.with_exchanges(EXCHANGES), base.costs)),
+            share(each.costs.bill.cached_share),
+            number(each.peak_tokens),
+            number(each.compactions),
+            number(each.misses),
+            number(each.over_limit),
+        )
+        for each in shown
+    ]
+    is_ours = ["ours" if each.policy == DEFAULT else "" for each in shown]
+    return table(caption, columns, rows, classes=is_ours)

@@ -1,0 +1,211 @@
+"""What the report tells of a session beyond its bills: turn by turn, in numbers alone.
+
+No word of the conversation is in it: kinds, counts and places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+from trimtab.economy import Prices
+
+__all__ = ["Cost", "CutStory", "Loss", "MissStory", "PricedModel", "Story", "TurnStory"]
+
+Json: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one request costs.
+
+    Attributes:
+        units: In fresh input tokens, at the rates of its model.
+        dollars: In US dollars; None where a price is not known.
+    """
+
+    units: float
+    dollars: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStory:
+    """One request under the default policy, beside what else could have been sent.
+
+    Attributes:
+        sent_tokens: What is sent.
+        whole_tokens: What it would weigh had nothing ever been removed.
+        billed_tokens: What was billed for it as it was recorded; None where the log does not say.
+        trigger_tokens: From which size on a compaction is planned.
+        read: Of what is sent, read from the provider's cache.
+        written: Written to it.
+        fresh: Neither.
+        output: Tokens of the answer.
+        cost: What it costs.
+        cost_nothing: What it would cost had nothing ever been removed.
+        cost_client: What it cost as the client sent it, by the same model of the cache.
+    """
+
+    sent_tokens: int
+    whole_tokens: int
+    billed_tokens: int | None
+    trigger_tokens: int
+    read: int
+    written: int
+    fresh: int
+    output: int
+    cost: Cost
+    cost_nothing: Cost
+    cost_client: Cost
+
+    @classmethod
+    def from_json(cls, value: Json) -> TurnStory:
+        """Read it back."""
+        costs = ("cost", "cost_nothing", "cost_client")
+        return cls(**{**value, **{name: Cost(**value[name]) for name in costs}})
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Things of one kind that went.
+
+    Attributes:
+        kind: What they are, or why they went.
+        pieces: How many.
+        tokens: What that made smaller.
+    """
+
+    kind: str
+    pieces: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class CutStory:
+    """One compaction: what went and what survived.
+
+    Attributes:
+        turn: Its request, from 0.
+        before_tokens: What the request would have weighed.
+        after_tokens: What it weighs.
+        front_tokens: In front of the first change: what the cache can still read.
+        removed: What went, by kind of content.
+        reasons: What went, by the rule that took it.
+        made_tokens: What stands for it: markers, ledger, shortened turns.
+        untouched_messages: Messages of the client of which every word is sent.
+        untouched_tokens: What those weigh.
+        shortened_messages: Messages of which something is sent.
+        gone_messages: Messages of which nothing is sent.
+        user_messages: Messages in which the user speaks.
+        user_messages_untouched: Those of them of which every word is sent.
+        noted: Entries of the ledger, by section.
+    """
+
+    turn: int
+    before_tokens: int
+    after_tokens: int
+    front_tokens: int
+    removed: tuple[Loss, ...]
+    reasons: tuple[Loss, ...]
+    made_tokens: int
+    untouched_messages: int
+    untouched_tokens: int
+    shortened_messages: int
+    gone_messages: int
+    user_messages: int
+    user_messages_untouched: int
+    noted: Mapping[str, int]
+
+    @classmethod
+    def from_json(cls, value: Json) -> CutStory:
+        """Read it back."""
+        lists = ("removed", "reasons")
+        return cls(**{**value, **{name: _losses(value[name]) for name in lists}})
+
+
+@dataclass(frozen=True, slots=True)
+class MissStory:
+    """An answer that uses what only removed messages held.
+
+    Attributes:
+        turn: The request whose answer it is, from 0.
+        tokens: What would have to come back.
+        kinds: What was used, by its kind: how many paths, names, and so on.
+    """
+
+    turn: int
+    tokens: int
+    kinds: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PricedModel:
+    """What a model's tokens were taken to cost in a session.
+
+    Attributes:
+        model: Its id.
+        requests: How many were priced so.
+        prices: In US dollars for a million tokens; None where nobody knows.
+        first_at: When the first of them was answered, in seconds since the epoch; None for unknown.
+        last_at: The last.
+        is_override: Whether the user named the price.
+    """
+
+    model: str
+    requests: int
+    prices: Prices | None
+    first_at: float | None
+    last_at: float | None
+    is_override: bool
+
+    @classmethod
+    def from_json(cls, value: Json) -> PricedModel:
+        """Read it back."""
+        prices = None if value["prices"] is None else Prices(**value["prices"])
+        return cls(**{**value, "prices": prices})
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What the report tells of a session, beyond its bills.
+
+    Attributes:
+        turns: Its requests, in order.
+        cuts: Its compactions, in order.
+        misses: Answers that use what was gone, in order.
+        priced: Its models and what they were taken to cost.
+        is_cached: Whether its provider is taken to cache at all.
+        life_seconds: How long its cache lives.
+    """
+
+    turns: tuple[TurnStory, ...] = ()
+    cuts: tuple[CutStory, ...] = ()
+    misses: tuple[MissStory, ...] = ()
+    priced: tuple[PricedModel, ...] = ()
+    is_cached: bool = True
+    life_seconds: float = 0.0
+
+    def to_json(self) -> Json:
+        """As JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Json) -> Story:
+        """Read it back.
+
+        Raises:
+            KeyError, TypeError, ValueError: If it is something else.
+        """
+        return cls(
+            tuple(map(TurnStory.from_json, value["turns"])),
+            tuple(map(CutStory.from_json, value["cuts"])),
+            tuple(MissStory(**each) for each in value["misses"]),
+            tuple(map(PricedModel.from_json, value["priced"])),
+            value["is_cached"],
+            value["life_seconds"],
+        )
+
+
+def _losses(values: list[Json]) -> tuple[Loss, ...]:
+    return tuple(Loss(**each) for each in values)

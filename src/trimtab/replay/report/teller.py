@@ -1,0 +1,162 @@
+"""Listens to a replay and keeps what the report tells of its default policy.
+
+The replay tells it of each compaction as it happens, and of all bills at its end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from trimtab.economy import Cut, Prices, Split
+from trimtab.recall import recall
+from trimtab.replay.regret import Missed
+from trimtab.replay.report.losses import cut_story, kind_of_handle
+from trimtab.replay.report.story import Cost, CutStory, MissStory, PricedModel, Story, TurnStory
+from trimtab.replay.results import Costs
+from trimtab.replay.weights import Said
+from trimtab.session import Rewrite
+from trimtab.tokens import Measure
+
+__all__ = ["Asking", "Teller"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One request of a session at the end of its replay.
+
+    Attributes:
+        model: Who answers.
+        at: When, in seconds since the epoch; None for unknown.
+        output: Tokens of the answer.
+        prices: What its tokens were taken to cost; None for unknown.
+        split: How its input is billed under the default policy.
+        whole_tokens: What it would weigh had nothing ever been removed.
+        costs: Under the default policy, under none, and as the client sent it.
+    """
+
+    model: str
+    at: float | None
+    output: int
+    prices: Prices | None
+    split: Split
+    whole_tokens: int
+    costs: tuple[Costs, Costs, Costs]
+
+
+@dataclass(slots=True)
+class Teller:
+    """Keeps what the report tells of one session."""
+
+    _cuts: list[CutStory] = field(default_factory=list)
+    _seen: list[tuple[int | None, int]] = field(default_factory=list)
+
+    def saw(
+        self,
+        rewrite: Rewrite,
+        said: Sequence[Said],
+        measure: Measure,
+        *,
+        billed_tokens: int | None,
+        trigger_tokens: int,
+        cut: Cut | None,
+    ) -> None:
+        """Note one request under the default policy.
+
+        Args:
+            rewrite: What the engine decided.
+            said: The client's messages, weighed.
+            measure: Weighs their parts.
+            billed_tokens: What was billed for it as it was recorded; None where nobody says.
+            trigger_tokens: From which size on a compaction is planned.
+            cut: What a compaction on this turn changed; None for none.
+
+        Raises:
+            TokenCountError: If the counter fails.
+        """
+        if cut is not None:
+            turn, began = rewrite.ticket.turn, rewrite.ticket.began
+
+            self._cuts.append(
+                cut_story(
+                    len(self._seen),
+                    cut,
+                    recall(turn, began, is_weighed=False).plan,
+                    rewrite.plan,
+                    said,
+                    lambda place: turn.request.message(place).decoded(),
+                    measure,
+                )
+            )
+        self._seen.append((billed_tokens, trigger_tokens))
+
+    def story(
+        self,
+        asked: Sequence[Asking],
+        missed: Iterable[Missed],
+        overrides: Mapping[str, Prices],
+        *,
+        is_cached: bool,
+        life_seconds: float,
+    ) -> Story:
+        """Tell the session.
+
+        Args:
+            asked: Its requests, in order; as many as were noted.
+            missed: What later answers missed.
+            overrides: Prices that the user named, by model.
+            is_cached: Whether its provider is taken to cache at all.
+            life_seconds: How long its cache lives.
+        """
+        turns = (
+            _turn(one, billed, trigger)
+            for one, (billed, trigger) in zip(asked, self._seen, strict=True)
+        )
+        return Story(
+            tuple(turns),
+            tuple(self._cuts),
+            tuple(map(_miss, missed)),
+            _priced(asked, overrides),
+            is_cached,
+            life_seconds,
+        )
+
+
+def _turn(asked: Asking, billed_tokens: int | None, trigger_tokens: int) -> TurnStory:
+    split = asked.split
+    return TurnStory(
+        split.total,
+        asked.whole_tokens,
+        billed_tokens,
+        trigger_tokens,
+        split.read,
+        split.written + split.written_long,
+        split.fresh,
+        asked.output,
+        *(Cost(costs.units, costs.bill.cost) for costs in asked.costs),
+    )
+
+
+def _miss(missed: Missed) -> MissStory:
+    kinds = Counter(map(kind_of_handle, missed.handles))
+    return MissStory(missed.turn, missed.tokens, dict(sorted(kinds.items())))
+
+
+def _priced(asked: Sequence[Asking], overrides: Mapping[str, Prices]) -> tuple[PricedModel, ...]:
+    """What tokens were taken to cost, one line for each price of each model."""
+    groups: dict[tuple[str, Prices | None], list[float | None]] = {}
+    for one in asked:
+        groups.setdefault((one.model, one.prices), []).append(one.at)
+    return tuple(
+        PricedModel(
+            model,
+            len(times),
+            prices,
+            min(known, default=None),
+            max(known, default=None),
+            prices is not None and prices in overrides.values(),
+        )
+        for (model, prices), times in groups.items()
+        for known in [[at for at in times if at is not None]]
+    )

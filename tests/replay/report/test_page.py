@@ -1,0 +1,400 @@
+"""The report: one file, for a reader in a hurry and for one who does not believe it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.replay.report.pages import page_of
+from tests.replay.report.told import ORIGIN, costs, cut, long_session, request, session, turn
+from trimtab.replay.policies import DEFAULT
+from trimtab.replay.report.page import Origin, Told, is_report, report
+from trimtab.replay.report.story import CutStory, MissStory, Story
+
+CASES = {
+    "nothing": [],
+    "one that was compacted": [long_session()],
+    "one that was not": [session(mine=100.0, requests=[request(5_000)])],
+    "one of which nothing could be priced": [session(count=0, left_out=["no limit is known"])],
+    "several": [
+        long_session("b.jsonl", mine=50.0),
+        long_session("c.jsonl", mine=130.0),
+        session("d.jsonl", mine=101.0),
+        session("e.jsonl", is_money=False),
+    ],
+}
+
+
+@pytest.mark.parametrize("sessions", CASES.values(), ids=CASES)
+def test_a_report_is_well_formed(sessions: list[Told]) -> None:
+    """Balanced, ids once, headings without a gap, links that lead somewhere, a chart never without its table."""
+    page = page_of(report(sessions, ORIGIN))
+
+    assert page.errors == []
+    assert len(page.ids) == len(set(page.ids))
+    assert page.headings[0] == 1
+    assert page.headings.count(1) == 1
+    assert all(deeper <= level + 1 for level, deeper in pairwise(page.headings))
+    assert {link["href"] for link in page.all("a")} <= {f"#{name}" for name in page.ids}
+    tables = {table.get("id") for table in page.all("table")}
+    for chart in page.charts:
+        assert chart["data-table"] in tables
+        assert chart["role"] == "img"
+        assert chart["aria-label"]
+    assert len(page.all("caption")) == len(page.all("table"))
+    assert all(header["scope"] for header in page.all("th"))
+    assert page.all("html") == [{"lang": "en"}]
+
+
+@pytest.mark.parametrize("sessions", CASES.values(), ids=CASES)
+def test_a_report_needs_no_network(sessions: list[Told]) -> None:
+    """Nothing in it leads out of it, and a browser is told to load nothing."""
+    text = report(sessions, ORIGIN)
+    page = page_of(text)
+
+    led = [each[name] for _, each in page.elements for name in ("src", "href") if name in each]
+    assert all(where is not None and where.startswith(("#", "data:,")) for where in led)
+    assert not re.search(
+        r"""(?:src|href)\s*=\s*["']?\s*(?:https?:|//)|url\(|@import|fetch\(|XMLHttp""", text
+    )
+    (policy,) = (each for each in page.all("meta") if "http-equiv" in each)
+    assert str(policy["content"]).startswith("default-src 'none'")
+
+
+def test_the_same_values_give_the_same_bytes() -> None:
+    """In whatever order the sessions come."""
+    sessions = CASES["several"]
+
+    assert report(sessions, ORIGIN) == report(sessions[::-1], ORIGIN)
+
+
+@settings(max_examples=20, deadline=None)  # each is a whole report
+@given(
+    st.text(
+        st.characters(exclude_categories=["Cc", "Cs", "Co", "Cn", "Zl", "Zp", "Zs", "Cf"]),
+        min_size=1,
+    )
+)
+def test_no_name_is_ever_read_as_html(name: str) -> None:
+    """Names come out of files that anybody may have written."""
+    page = page_of(report([session(f'<script>"{name}&amp;', requests=[request(5)])], ORIGIN))
+
+    assert page.errors == []
+    assert f'<script>"{name}&amp;' in page.texts["h3"]
+    assert len(page.all("script")) == 2
+
+
+def test_what_no_file_may_hold_is_marked() -> None:
+    """Half a character and control characters would make the file unreadable."""
+    text = report([session("a\ud800\x00\x1bb")], ORIGIN)
+
+    assert "a���b" in text
+    text.encode()
+
+
+def test_a_command_is_words_too() -> None:
+    """A file may be called anything."""
+    page = page_of(report([], Origin("1", "trimtab replay </pre><b>.jsonl")))
+
+    assert page.texts["code"] == ["trimtab replay </pre><b>.jsonl"]
+
+
+def test_a_reader_in_a_hurry_knows_in_one_sentence() -> None:
+    """What is saved of the whole bill, with what was missed, and the worst session."""
+    page = page_of(report([long_session("b.jsonl"), session("c.jsonl", mine=101.0)], ORIGIN))
+
+    assert page.texts["h1"] == ["trimtab would have saved 9.0% of the whole bill."]
+    lead, worst = page.texts["p"][1:3]
+    assert lead.startswith(
+        "$18.20 instead of $20.00 over 2 sessions and 61 requests, with everything"
+    )
+    assert lead.endswith(
+        "With 3 extra exchanges charged after each compaction instead, whether anything was missed or not: 8.0% less."
+    )
+    assert worst.startswith(
+        "Worst session: c.jsonl, 1.0% more. No session came out more than 2% dearer"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sessions", "headline"),
+    [
+        ([], "No request could be priced, so there is nothing to compare."),
+        (
+            [session(mine=100.0, requests=[request(5)])],
+            "trimtab would have changed nothing here, and cost nothing.",
+        ),
+        ([session(mine=110.0)], "trimtab would have cost you 10.0% more than the whole bill."),
+    ],
+)
+def test_the_headline_is_as_honest_where_nothing_is_saved(
+    sessions: list[Told], headline: str
+) -> None:
+    """A loss is told as one."""
+    assert page_of(report(sessions, ORIGIN)).texts["h1"] == [headline]
+
+
+def test_sessions_are_sorted_by_effect_and_the_harmed_ones_marked() -> None:
+    """By what is saved in tokens, not in percent; in words and signs, not in colours alone."""
+    sessions = [
+        session("dearer.jsonl", mine=101.0),
+        session("harmed.jsonl", mine=103.0),
+        session("small.jsonl", mine=1.0, nothing=10.0, client=10.0),
+        session("same.jsonl", mine=100.0),
+        session("large.jsonl", mine=60.0),
+        session("invalid.jsonl", mine=99.0, invalid=1),
+    ]
+    text = report(sessions, ORIGIN)
+    rows = re.findall(
+        r'<tr class="(\w+)"><th scope="row"><a href="#s\d">([^<]*)</a></th><td><span class="mark">([^<]*)<',
+        text,
+    )
+
+    assert rows == [
+        ("saves", "large.jsonl", "saves"),
+        ("saves", "small.jsonl", "saves"),
+        ("harmed", "invalid.jsonl", "▲▲ harmed"),
+        ("same", "same.jsonl", "same"),
+        ("dearer", "dearer.jsonl", "▲ dearer"),
+        ("harmed", "harmed.jsonl", "▲▲ harmed"),
+    ]
+    assert "2 sessions came out more than 2% dearer" in text
+
+
+def test_what_was_removed_adds_up() -> None:
+    """Kinds, less what was put in their place, are what the request lost."""
+    page = page_of(report([long_session()], ORIGIN))
+    cells = page.texts["td"]
+    start = page.texts["caption"].index("Request 41: what went, by kind")
+
+    assert start >= 0
+    assert cells[cells.index("-70,000") - 1 : cells.index("-73,000") + 1] == [
+        "40",
+        "-70,000",
+        "",
+        "-4,000",
+        "",
+        "+1,000",
+        "",
+        "-73,000",
+    ]
+    assert "Request 41: 121,000 to 48,000 tokens" in page.texts["h5"]
+
+
+def test_a_session_tells_what_happened_to_it() -> None:
+    """Breaks with their causes, a lost cache, misses, payback and the arithmetic."""
+    text = report([long_session()], ORIGIN)
+    page = page_of(text)
+
+    assert page.texts["li"][4:] == [
+        "client edited (1): the client changed or removed messages that it had sent before",
+        "model changed (1): another model answers, and each has a cache of its own",
+        "compaction (1): trimtab compacted: the one break that it makes on purpose",
+        "cache not read (1): nothing broke, yet little was read: the cache had expired, or went otherwise",
+    ]
+    paragraphs = " ".join(page.texts["p"])
+    assert "After 2 requests, beside removing nothing." in paragraphs
+    assert "The arithmetic at that moment: line 0." in paragraphs
+    assert "The ledger keeps of what went: 7 files." in paragraphs
+    assert "paths (2), settings (1)" in page.texts["td"]
+    assert (
+        "Forecast after the last request: context: 103k of 120k before compaction (86%)"
+        in paragraphs
+    )
+
+
+def with_cuts(told: Told, *cuts: CutStory, paid: tuple[int | None, ...]) -> Told:
+    """The same session with other compactions."""
+    mine = replace(
+        told.result.policies[DEFAULT], compactions=len(cuts), payback_turns=paid, misses=0
+    )
+    result = replace(told.result, policies={**told.result.policies, DEFAULT: mine}, explained=())
+    return replace(told, result=result, story=replace(told.story, cuts=cuts, misses=()))
+
+
+@pytest.mark.parametrize(
+    ("paid", "words"),
+    [
+        ((0,), "At once: the request itself was cheaper than it would have been."),
+        ((1,), "After 1 request, beside removing nothing."),
+        (
+            (None,),
+            "It had not paid for itself when the next compaction came, or the session ended.",
+        ),
+        ((), "It had not paid for itself when the next compaction came, or the session ended."),
+    ],
+)
+def test_whether_a_compaction_paid_is_said(paid: tuple[int | None, ...], words: str) -> None:
+    """Also where it never did; and what is not known of it is left out."""
+    bare = replace(cut(40), reasons=(), noted={})
+    text = report([with_cuts(long_session(), bare, paid=paid)], ORIGIN)
+
+    assert words in text
+    for unknown in (
+        "The arithmetic at that moment",
+        "by the rule that took it",
+        "The ledger keeps",
+    ):
+        assert unknown not in text
+    assert "Nothing: no later answer used a path" in text
+
+
+def test_long_lists_are_cut_and_counted() -> None:
+    """A session that breaks on every turn is told by its causes."""
+    requests = [request(5_000, breaks=["tools_changed"])] * 50
+    misses = tuple(MissStory(place, 1, {"paths": 1}) for place in range(50))
+    story = Story((turn(5_000),) * 50, tuple(cut(place) for place in range(45)), misses)
+    bare = session(requests=requests, story=story, misses=50)
+    told = with_cuts(bare, *story.cuts, paid=(1,) * 45)
+    mine = replace(told.result.policies[DEFAULT], misses=50)
+    result = replace(told.result, policies={**told.result.policies, DEFAULT: mine})
+    page = page_of(report([replace(told, result=result, story=story)], ORIGIN))
+
+    assert [words for words in page.texts["p"] if words.startswith("And ")] == [
+        "And 5 compactions more.",
+        "And 10 requests more.",
+        "And 10 answers more.",
+    ]
+
+
+def test_a_session_whose_turns_were_not_kept_is_told_by_its_bills() -> None:
+    """And misses are counted where nobody knows which."""
+    bare = session(requests=[request(5, is_compacted=True)], misses=2)
+    text = report([replace(bare, report=replace(bare.report, unrecorded=frozenset()))], ORIGIN)
+
+    assert "This session was replayed without its turns being kept." in text
+    assert "2 answers used something that only removed messages held." in text
+    assert "The log does not hold" not in text
+    assert "Answers of a.jsonl" not in text
+
+
+def test_a_large_session_that_was_left_alone_says_why() -> None:
+    """It was past the trigger, and a compaction would not have paid."""
+    bare = session(mine=100.0, requests=[request(130_000)])
+
+    assert "none that was due would have paid for itself" in report([bare], ORIGIN)
+
+
+def test_caches_that_promise_nothing_are_told_apart() -> None:
+    """Their errors say little of the model, and some providers cache nothing."""
+    told = long_session()
+    result = replace(told.result, is_cache_explicit=False, recorded=costs(120.0, 12.0))
+    story = replace(told.story, is_cached=False)
+    text = report([replace(told, result=result, story=story)], ORIGIN)
+
+    assert "No log here tells enough to check this, where the provider says where it caches" in text
+    assert "Checked against 2 recorded bills where the provider promises nothing" in text
+    assert "In 1 session no bill shows any use of a cache" in text
+    assert "it comes to 16.7% less than what was really billed" in text
+
+
+def test_no_folder_of_the_user_is_told() -> None:
+    """Reports are passed on."""
+    assert "somebody/" not in report([long_session()], ORIGIN)
+
+
+def test_the_charts_are_drawn_from_every_turn_of_a_short_session() -> None:
+    """And their table holds the very numbers."""
+    page = page_of(report([long_session(turns=12, cut_at=99)], ORIGIN))
+
+    assert [chart["data-chart"] for chart in page.charts] == ["size", "cache", "bill"]
+    assert "The numbers of the charts, in tokens and money: every request" in page.texts["caption"]
+    keys = [each["data-key"] for each in page.all("th") if "data-key" in each]
+    assert keys == [
+        "turn",
+        "sent",
+        "foretold",
+        "billed",
+        "whole",
+        "trigger",
+        "limit",
+        "left",
+        "read",
+        "written",
+        "fresh",
+        "output",
+        "ours",
+        "nothing",
+        "client",
+        "events",
+    ]
+
+
+def test_a_report_of_many_sessions_stays_small() -> None:
+    """Three hundred long sessions: fewer turns of each, and what is left out is said."""
+    told = long_session(turns=100)
+    sessions = [
+        replace(told, result=replace(told.result, name=f"{number}.jsonl")) for number in range(300)
+    ]
+    text = report(sessions, ORIGIN)
+
+    assert len(text) < 7_000_000
+    assert "30 of 100 requests" in text
+    assert "70 requests on which little happened are left out" in text
+    page = page_of(text)
+    assert page.errors == []
+    assert sum("open" in each for each in page.all("details")) == 2
+
+
+def test_harmed_sessions_are_open_among_many() -> None:
+    """They are what a reader must see."""
+    sessions = [session(f"{number}.jsonl") for number in range(8)] + [
+        session("bad.jsonl", mine=150.0)
+    ]
+    page = page_of(report(sessions, ORIGIN))
+    opened = [each["id"] for each in page.all("details") if "open" in each]
+
+    assert opened == ["s1", "s2", "s9"]
+
+
+def test_a_sceptic_finds_how_each_number_was_reached() -> None:
+    """Prices with their source and days, the measured errors, what is assumed, how to do it again."""
+    page = page_of(report([long_session()], ORIGIN))
+    told = " ".join(page.texts["p"])
+
+    assert "Prices come from genai-prices 9.9" in told
+    assert "claude-sonnet-4-5" in page.texts["th"]
+    assert "2023-11-14" in page.texts["td"]
+    assert "Nobody knows the prices of somebody's model." in told
+    assert (
+        "tokens read from the cache, off by 0.50% of the request at the median, and by no more than 1.00%"
+        in told
+    )
+    assert "Checked against 2 recorded bills of requests that went out as they came" in told
+    assert "They do not hold tools" in told
+    assert "trimtab 1.2.3." in told
+    assert page.texts["code"] == [ORIGIN.command]
+
+
+def test_what_could_not_be_replayed_is_said() -> None:
+    """With the reason, and it counts nowhere."""
+    text = report(
+        [session("x.jsonl", count=0, left_out=["no limit is known"] * 2)], Origin("1", "")
+    )
+
+    assert (
+        "2 requests could not be replayed and count nowhere; 1 session had none that could." in text
+    )
+    assert "x.jsonl: no limit is known." in text
+    assert "Prices come from no list of prices" in text
+
+
+def test_policies_that_only_advice_tries_are_not_shown() -> None:
+    """They have no words of their own."""
+    told = session()
+    policies = {**told.result.policies, "client-at-60000": told.result.policies[DEFAULT]}
+    text = report([replace(told, result=replace(told.result, policies=policies))], ORIGIN)
+
+    assert "client-at-60000" not in text
+
+
+def test_a_report_is_known_again() -> None:
+    """So that nothing else is ever written over."""
+    assert is_report(report([], ORIGIN).encode()[:4_096])
+    assert not is_report(b"<!DOCTYPE html><html></html>")
+    assert not is_report(b"")
