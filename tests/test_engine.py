@@ -114,7 +114,7 @@ class WaitingStore:
 def line_of(store: InMemoryStore, link: bytes) -> bytes:
     """The key of the line that a link leads to."""
     (pointer,) = (value for key, value in entries(store).items() if key.endswith(b"k" + link))
-    return pointer.removeprefix(b"=>")
+    return pointer.removeprefix(b"=>")[:18]  # behind it: how many messages it had then
 
 
 def grow(agent: Agent, branch: Branch, turns: int, results: Sequence[str] = (BIG,)) -> None:

@@ -381,3 +381,32 @@ def test_a_bill_of_nothing_is_nothing() -> None:
 
     assert told.policies[DIRECT].costs.bill == Bill()
     assert (told.trigger_tokens, told.passes_trigger) == (0, False)
+
+
+# ----------------------------------------------------------------- the story
+
+
+def test_the_story_tells_what_the_bills_tell() -> None:
+    """Turn by turn: its costs add up to the result's, its cuts are those that were explained."""
+    told = run(long_session())
+    story, mine = told.story, told.result.policies[DEFAULT]
+
+    assert len(story.turns) == len(told.report.requests) == mine.requests
+    assert sum(turn.cost.units for turn in story.turns) == pytest.approx(mine.costs.units)
+    nothing = told.result.policies[DIRECT].costs
+    assert sum(turn.cost_nothing.units for turn in story.turns) == pytest.approx(nothing.units)
+    assert max(turn.sent_tokens for turn in story.turns) == mine.peak_tokens
+    assert len(story.cuts) == mine.compactions > 0
+    assert [f"request {cut.turn + 1}: {cut.before_tokens:,} to" for cut in story.cuts] == [
+        line.partition(" to ")[0] + " to" for line in told.result.explained
+    ]
+    assert len(story.misses) == mine.misses
+    assert [(one.model, one.prices, one.is_override) for one in story.priced] == [
+        (MODEL, DOLLAR, True)
+    ]
+    assert all(turn.billed_tokens for turn in story.turns)
+
+
+def test_without_the_policies_of_law_7_there_is_no_story() -> None:
+    """Where only the cache is looked at."""
+    assert bench(recording(agent(2)), SMALL, ()).story.turns == ()

@@ -291,13 +291,22 @@ def _replay(  # noqa: PLR0913 - one an option
             help="Processes at most. Default: one a core.",
         ),
     ] = None,
+    html: Annotated[
+        str | None,
+        Parameter(
+            name="--html",
+            allow_leading_hyphen=True,
+            help="Write a report to this file: one HTML file that needs no network and holds no word "
+            "of a conversation; - for standard output.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Run recorded sessions through trimtab and show what it would have sent, and what it costs.
 
     PATH is one or more files that the other commands read too, and folders of
     them. Each session is replayed on its own, from its first request on. Nothing
-    is sent, and nothing is written but what --resume names.
+    is sent, and nothing is written but what --resume and --html name.
 
     Exit code 1: a request that came in valid would have been sent invalid,
     nothing could be replayed, or --gate failed.
@@ -314,6 +323,7 @@ def _replay(  # noqa: PLR0913 - one an option
         prices=prices,
         resume=resume,
         workers=workers,
+        html=html,
     )
 
 

@@ -25,7 +25,9 @@ from trimtab.cli.bills import (
     show_verdict,
     verdict_json,
 )
+from trimtab.cli.html import origin_of, refuse_foreign, write_report
 from trimtab.cli.recordings import named, nothing_found
+from trimtab.cli.source import STDIN
 from trimtab.cli.tables import Cell, Column, cell, number, percent, show_table
 from trimtab.cli.talk import FINE, NOT_FINE, UsageError, note, print_json, readable, say, screen
 from trimtab.economy import Prices
@@ -89,6 +91,7 @@ def run(  # noqa: PLR0913 - one an option
     prices: str | None = None,
     resume: str | None = None,
     workers: int | None = None,
+    html: str | None = None,
 ) -> int:
     """Replay recorded sessions.
 
@@ -104,6 +107,7 @@ def run(  # noqa: PLR0913 - one an option
         prices: A JSON file of prices that the user knows better.
         resume: A file to note results in, and to go on from.
         workers: Processes at most; None for one a core.
+        html: A file to write a report to, ``-`` for standard output; None for none.
 
     Returns:
         0; 1 if a request that came in valid would have been sent invalid, no
@@ -114,7 +118,13 @@ def run(  # noqa: PLR0913 - one an option
     _check_names(names)
     settings = Settings(budget, names, is_advised, is_unrolled, _prices(prices))
     journal = None if resume is None else Path(resume)
-    replayed = _replay(files_in(listed), settings, workers or os.cpu_count() or 1, journal)
+    found = files_in(listed)
+    if html is not None:
+        _check_html(html, found, as_json=as_json)
+    replayed = _replay(found, settings, workers or os.cpu_count() or 1, journal)
+    if html is not None:
+        origin = origin_of(paths, list(_options(settings, prices)))
+        write_report(html, [each for _, each in replayed.sessions], origin)
     totals, results = replayed.totals, replayed.results
     verdict = judge(results) if is_gate else None
     advice = advise(results) if is_advised else []
@@ -124,7 +134,7 @@ def run(  # noqa: PLR0913 - one an option
         told |= {"advice": [advice_json(each) for each in advice]} if is_advised else {}
         print_json(told)
     else:
-        console = screen()
+        console = screen(stderr=html == STDIN)
         _show(console, replayed, totals, budget, listed)
         is_asked = bool(names or is_advised or is_explained or is_gate)
         if results and (is_asked or any(map(_has_compacted, results))):
@@ -133,6 +143,8 @@ def run(  # noqa: PLR0913 - one an option
             show_explained(console, results)
         if is_advised:
             show_advice(console, advice)
+        if html not in (None, STDIN):
+            say(console, f"report written to {html}")
         _show_verdict(console, totals)
         if verdict is not None:
             show_verdict(console, verdict)
@@ -154,6 +166,29 @@ def _homes() -> list[Path]:
     for agent, place in found:
         note(f"reading the sessions of {agent} in {place}")
     return [place for _, place in found]
+
+
+def _check_html(html: str, found: Sequence[Path], *, as_json: bool) -> None:
+    """Refuse, before any work is done, a report that could not or must not be written.
+
+    Raises:
+        UsageError: If that is so.
+    """
+    if html == STDIN and as_json:
+        raise UsageError("--json and --html - both write to standard output", "give --html a file")
+    refuse_foreign(html, found)
+
+
+def _options(settings: Settings, prices: str | None) -> Iterator[str]:
+    """The options that change the numbers of a report, as they are typed."""
+    if settings.budget is not None:
+        yield f"--budget {settings.budget}"
+    if settings.policies:
+        yield f"--policies {','.join(settings.policies)}"
+    if settings.is_unrolled:
+        yield "--unroll"
+    if prices is not None:
+        yield f"--prices {Path(prices).name}"
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -54,9 +54,11 @@ from trimtab.messages import Message
 from trimtab.policy import Policy
 from trimtab.replay.driver import LeftOut, ReplayedRequest, SessionReport, breaks_no_rule, looked_at
 from trimtab.replay.paper import SUMMARY_TOKENS, Paper, SideCall
-from trimtab.replay.policies import DEFAULT, DIRECT, Choice, chosen
+from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT, Choice, chosen
 from trimtab.replay.recording import RecordedRequest, Recording
 from trimtab.replay.regret import Handles, Watch
+from trimtab.replay.report.story import Story
+from trimtab.replay.report.teller import Asking, Teller
 from trimtab.replay.results import Costs, PolicyResult, SessionResult
 from trimtab.replay.views import Row, Views, blocks_of
 from trimtab.replay.weights import Said, Weights
@@ -82,10 +84,12 @@ class Replayed:
     Attributes:
         result: Under every policy, in money.
         report: Under the default policy, request by request.
+        story: The same, as the bill sees it; empty where no policy of law 7 was replayed.
     """
 
     result: SessionResult
     report: SessionReport
+    story: Story = field(default_factory=Story)
 
 
 def bench(
@@ -116,7 +120,7 @@ def bench(
         run.next(recorded)
         if tell is not None:
             tell(done)
-    return Replayed(run.result(file), run.report())
+    return Replayed(run.result(file), run.report(), run.story())
 
 
 @dataclass(slots=True)
@@ -204,6 +208,7 @@ class _Bench:
         self._is_billed = any(recorded.usage for recorded in recording.requests)
         self._left_out: list[LeftOut] = []
         self._requests: list[ReplayedRequest] = []
+        self._teller = Teller()
         self._cache_errors: list[float] = []
         self._prediction_errors: list[float] = []
         self._compactions = 0
@@ -335,8 +340,11 @@ class _Bench:
             runner.engine.sync.observed(rewrite.ticket, usage)
         runner.changed += rewrite.body != place.turn.call.body
         runner.repairs += any(isinstance(event, HistoryRepaired) for event in rewrite.events)
-        if compacted:
-            runner.cuts.append((len(self._asked) - 1, self._cut(runner, place, view.rows)))
+        cut = self._cut(runner, place, view.rows) if compacted else None
+        if cut is not None:
+            runner.cuts.append((len(self._asked) - 1, cut))
+        if runner.choice.name == DEFAULT:
+            self._tell(place, rewrite, cut)
         runner.rows = view.rows
         runner.watch.saw(
             len(self._asked) - 1,
@@ -346,6 +354,18 @@ class _Bench:
             is_compacted=compacted,
         )
         self._pay(runner, place, view.rows, None, is_compacted=compacted)
+
+    def _tell(self, place: _Place, rewrite: Rewrite, cut: Cut | None) -> None:
+        """Keep what the story of the session tells of this request."""
+        usage = place.recorded.usage
+        self._teller.saw(
+            rewrite,
+            place.joined.said,
+            place.measure,
+            billed_tokens=usage.total_input or None if usage else None,
+            trigger_tokens=place.limits.trigger_tokens,
+            cut=cut,
+        )
 
     def _look(
         self,
@@ -471,11 +491,14 @@ class _Bench:
     def _look_up(self, model: str, day: float | None, tokens: int) -> Prices | None:
         return prices_of(model, day, tokens, self._overrides)
 
-    def _cost(self, asked: _Asked, split: Split, output: int) -> Costs:
-        """What one request costs."""
+    def _prices_for(self, asked: _Asked, split: Split) -> Prices | None:
         # Prices change by the day, and with sizes in steps of many thousands.
         day = None if asked.at is None else asked.at // 86_400 * 86_400
-        prices = self._prices(asked.model, day, split.total // 1_000 * 1_000)
+        return self._prices(asked.model, day, split.total // 1_000 * 1_000)
+
+    def _cost(self, asked: _Asked, split: Split, output: int) -> Costs:
+        """What one request costs."""
+        prices = self._prices_for(asked, split)
         rates = rates_of(asked.model, prices)
         long = rates_of(asked.model, prices, is_long=True)
         units = split.fresh + split.read * rates.read + split.written * rates.write
@@ -492,6 +515,34 @@ class _Bench:
     def report(self) -> SessionReport:
         """What came of it under the default policy."""
         return SessionReport.of(self._recording, [*self._requests, *self._left_out])
+
+    def story(self) -> Story:
+        """What the default policy did turn by turn, beside doing nothing and the client."""
+        runners = {runner.choice.name: runner for runner in self._runners}
+        if not {DEFAULT, DIRECT, CLIENT} <= runners.keys():
+            return Story()
+        mine, nothing, client = runners[DEFAULT], runners[DIRECT], runners[CLIENT]
+        asked = [
+            Asking(
+                one.model,
+                one.at,
+                one.output,
+                self._prices_for(one, ours.split),
+                ours.split,
+                whole.tokens,
+                (self._paid_for(ours), self._paid_for(whole), self._paid_for(was)),
+            )
+            for one, ours, whole, was in zip(
+                self._asked, mine.paid, nothing.paid, client.paid, strict=True
+            )
+        ]
+        return self._teller.story(
+            asked,
+            [] if mine.watch is None else mine.watch.missed,
+            self._overrides,
+            is_cached=self._is_cached,
+            life_seconds=self._life,
+        )
 
     def result(self, file: str) -> SessionResult:
         """What came of it under every policy."""

@@ -25,6 +25,7 @@ from trimtab.replay.bench import Replayed, bench
 from trimtab.replay.driver import LeftOut, ReplayedRequest, SessionReport
 from trimtab.replay.files import load
 from trimtab.replay.policies import chosen
+from trimtab.replay.report.story import Story
 from trimtab.replay.results import SessionResult
 from trimtab.replay.unrolled import unrolled
 
@@ -37,7 +38,7 @@ Tell: TypeAlias = Callable[[Path, int, int, int, int], None]
 _INLINE_BYTES = 1_000_000
 """Fewer bytes in all are replayed in this process: another one takes most of a second to begin."""
 
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,11 @@ def _known(file: Path, settings: Settings, known: Mapping[str, Json]) -> Found |
     try:
         value = known[settings.key(file)]
         sessions = tuple(
-            Replayed(SessionResult.from_json(each["result"]), _report(each["report"]))
+            Replayed(
+                SessionResult.from_json(each["result"]),
+                _report(each["report"]),
+                Story.from_json(each["story"]),
+            )
             for each in value["sessions"]
         )
         return Found(file, sessions, value["skipped"])
@@ -209,7 +214,11 @@ def _note(journal: Path, settings: Settings, found: Found) -> None:
         "key": key,
         "skipped": found.skipped,
         "sessions": [
-            {"result": each.result.to_json(), "report": asdict(each.report)}
+            {
+                "result": each.result.to_json(),
+                "report": asdict(each.report),
+                "story": each.story.to_json(),
+            }
             for each in found.sessions
         ],
     }

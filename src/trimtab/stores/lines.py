@@ -56,7 +56,7 @@ _POINTER = b"=>"
 _POINTER_BYTES = len(_POINTER) + TOGETHER_BYTES + 1 + LINE_BYTES
 
 _AT_BYTES = 4
-"""Behind the line that a weak key leads to: how many messages the state had then."""
+"""Behind the line that an entry leads to: how many messages the state had when it was made."""
 
 _AT_FIRST = 8
 _AT_ONCE = 128
@@ -160,13 +160,13 @@ class Lines:
         search = _Search(self._store, self._tell)
         conversation = conversation_of(turn)
         await self._ask_ahead(search, turn, conversation)
-        links = {link_key(conversation, link): at for at, link in enumerate(turn.links, 1)}
-        hit = await self._first(search, reversed(links))
-        strong = None if hit is None else _up_to(turn, hit[1], links[hit[0]])
+        links = [link_key(conversation, link) for link in reversed(turn.links)]
+        hit = await self._first(search, links)
+        strong = None if hit is None else _as_of(turn, hit[1], search.found[hit[0]])
         if strong is not None and not _is_far(turn, strong):
             return strong
         hit = await self._first(search, map(weak_key, islice(turn.weak_keys(), _WEAK_KEYS)))
-        weak = None if hit is None else _as_of(hit[1], search.found[hit[0]])
+        weak = None if hit is None else _as_of(turn, hit[1], search.found[hit[0]])
         if weak is None or (strong is not None and strong.messages >= weak.messages):
             return strong
         return weak
@@ -238,7 +238,7 @@ class Lines:
         if line is None:
             line = await self._begun(conversation, state, stored)
             if line:
-                await self._lead(conversation, state.links[:-1], line)
+                await self._lead(conversation, state, line)
         if not line:
             return
         await self._lead_here(turn, conversation, state, line)
@@ -290,9 +290,10 @@ class Lines:
                 return line
         return b""
 
-    async def _lead(self, conversation: bytes, links: Iterable[bytes], line: bytes) -> None:
-        """Lead links to a line, those that lead nowhere yet."""
-        pointers = {link_key(conversation, link): _POINTER + line for link in links}
+    async def _lead(self, conversation: bytes, state: State, line: bytes) -> None:
+        """Lead the links of what is new in a turn to its line, those that lead nowhere yet."""
+        pointer = _pointer(line, state)
+        pointers = {link_key(conversation, link): pointer for link in state.links[:-1]}
         if pointers:
             await self._store.add(pointers)
 
@@ -306,13 +307,12 @@ class Lines:
             state.surface.tokens + state.view_tokens,
         )
         pointers = {
-            link_key(conversation, state.key): _POINTER + line,
+            link_key(conversation, state.key): _pointer(line, state),
             about_key(conversation): about.to_bytes(),
         }
         weak = state.rounds.key(turn.root)
         if weak is not None:
-            at = state.messages.to_bytes(_AT_BYTES, "big")
-            pointers[weak_key(weak)] = _POINTER + line + at
+            pointers[weak_key(weak)] = _pointer(line, state)
         await self._store.put(pointers)
 
 
@@ -371,6 +371,11 @@ def _lots(keys: Iterable[bytes]) -> Iterator[Sequence[bytes]]:
         many = _AT_ONCE
 
 
+def _pointer(line: bytes, state: State) -> bytes:
+    """An entry that leads to a line, as long as a state is its last."""
+    return _POINTER + line + state.messages.to_bytes(_AT_BYTES, "big")
+
+
 def _line_at(value: bytes | None) -> bytes | None:
     """The key of the line that an entry leads to; None where it leads to none."""
     if value is None or not value.startswith(_POINTER):
@@ -400,31 +405,18 @@ def _is_at(turn: Turn, state: State) -> bool:
     return 0 < count <= len(turn.links) and turn.links[count - 1] == state.key
 
 
-def _up_to(turn: Turn, state: State, known: int) -> State:
-    """What a state says of a request that parts from its line before its end.
+def _as_of(turn: Turn, state: State, value: bytes | None) -> State:
+    """What a line's last state said when an entry was made that leads to it.
+
+    Behind it the line may have gone another way than the request does.
 
     Args:
         turn: The request.
         state: The last state of the line.
-        known: Messages that are known to be the same in both.
-    """
-    if _is_at(turn, state):
-        return state
-    same = known
-    for before, now in zip(state.digests()[known:], turn.digests(known), strict=False):
-        if before != now:
-            break
-        same += 1
-    return replace(state, messages=same, seen=state.seen[: same * DIGEST_BYTES])
-
-
-def _as_of(state: State, value: bytes | None) -> State:
-    """What a line's last state said when an entry was made that leads to it.
-
-    Behind it the line may have gone another way than the request does.
+        value: The entry.
     """
     at = int.from_bytes((value or b"")[_POINTER_BYTES:], "big")
-    if not 0 < at < state.messages:
+    if _is_at(turn, state) or not 0 < at < state.messages:
         return state
     return replace(state, messages=at, seen=state.seen[: at * DIGEST_BYTES])
 
