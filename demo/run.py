@@ -47,6 +47,10 @@ def main() -> int:
     ]
     say("A budget below what must stay: refused, with numbers, and nothing written.")
     trimtab("compact", SESSION, "--budget", 2_000)
+    say("The same session request by request: what would it have saved?")
+    report = MADE / "report.html"
+    codes.append(trimtab("replay", SESSION, "--unroll", "--html", report))
+    out.print(f"\nThe report: [bold]{report}[/] (open it in a browser)")
     out.print(f"\nTry it on a file of yours: [bold]{Path(sys.prefix).name}/bin/trimtab --help[/]")
     return max(codes)
 

@@ -72,6 +72,24 @@ def test_the_readme_shows_what_the_command_prints(tmp_path: Path) -> None:
     assert printed.splitlines()[:-1] == shown.splitlines()[:-1]
 
 
+def test_the_readme_tells_what_the_replay_of_the_demo_session_says() -> None:
+    """Its figures are those that the command prints."""
+    printed = subprocess.run(
+        [sys.executable, "-m", "trimtab", "replay", "demo/session.json", "--unroll"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "100"},
+    ).stdout
+    rows = {line.split()[0]: line.split() for line in printed.splitlines() if "$" in line}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert f"| nothing done | {rows['nothing'][1]} |" in readme
+    assert f"| trimtab's default | {' | '.join(rows['deterministic'][1:5])} |" in readme
+    assert "109 requests" in printed
+
+
 def test_every_command_of_the_readme_is_a_command() -> None:
     """Make targets and subcommands that the README names exist."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
