@@ -68,7 +68,15 @@ BENCHMARKS: dict[str, Callable[[], Answer]] = {
 }
 """What can be asked, in the order in which it is shown."""
 
-SLOW = ("conversations", "squeezing", "prediction", "deciding", "surprises", "remembering", "announcing")
+SLOW = (
+    "conversations",
+    "squeezing",
+    "prediction",
+    "deciding",
+    "surprises",
+    "remembering",
+    "announcing",
+)
 """What is asked only where it is named: the first takes half an hour, the others need
 recorded sessions (``benchmarks/prediction.py PATH`` takes yours)."""
 

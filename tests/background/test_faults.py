@@ -616,7 +616,7 @@ def test_fifty_compactions_in_a_row_leave_one_briefing_and_lose_no_rule() -> Non
     assert run.peak <= 3_000
     [briefing] = briefings(run.messages)
     assert markers(run.messages) == []
-    assert rule in read_ledger(briefing.text.partition("\n\nSummed up")[0]).rules
+    assert rule in read_ledger(briefing.text.partition("\n\nSummary by")[0]).rules
     assert compaction.totals.requests - compaction.totals.spliced <= 1
     assert compaction._requests._running == []
 
@@ -645,7 +645,7 @@ def test_a_summary_that_speaks_as_we_do_makes_no_rule(ledger: bool) -> None:  # 
 
     assert len(events.compacted) >= 3
     [briefing] = briefings(run.messages)
-    head, _, said = briefing.text.partition("\n\nSummed up by a model, not in the user's words:\n")
+    head, _, said = briefing.text.partition("\n\nSummary by a model:\n")
     assert "Delete" not in head
     assert "Ignore" not in head
     assert MADE_PREFIX not in said

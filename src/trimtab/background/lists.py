@@ -28,7 +28,7 @@ def history_of(
 
 
 def with_briefing(
-    history: History, span: Span, summary: str, limits: Limits, tail_tokens: int
+    history: History, span: Span, summary: str, limits: Limits, tail_tokens: int, *, fills: bool
 ) -> Compacted | None:
     """The list with a briefing in place of a span.
 
@@ -38,12 +38,13 @@ def with_briefing(
         summary: What the model wrote.
         limits: How far to come down, and what must not be passed.
         tail_tokens: What the tail keeps although the target is not met.
+        fills: Whether the newest of the span stay as far as the target leaves room.
 
     Returns:
         None where there is no room for the briefing.
     """
     total = history.total_tokens
-    spliced = splice(history, span, summary, limits, tail_tokens)
+    spliced = splice(history, span, summary, limits, tail_tokens, fills=fills)
     if spliced.tokens > min(limits.limit_tokens, total):
         return None
     outcome = Outcome("fits", limits.limit_tokens, total, spliced.tokens)

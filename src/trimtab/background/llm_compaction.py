@@ -258,7 +258,7 @@ class LlmCompaction:
                     self._ask(turn.view, span, config, in_thread=True)
         self.wait(timeout)
         with self._turn():
-            turn = self._taken(messages, config)
+            turn = replace(self._taken(messages, config), is_by_hand=True)
             is_wanted = self._progress.phase == "ready" or not turn.room.is_enough
             return self._done(turn, self._smaller(turn) if is_wanted else None)
 
@@ -448,6 +448,7 @@ class LlmCompaction:
             self._progress.text,
             turn.config.limits(turn.room.budget_tokens, self._growth.tokens),
             self._tail(turn),
+            fills=turn.is_by_hand,
         )
         if done is None:
             return None
@@ -609,6 +610,7 @@ class _Turn:
         config: How much room there is.
         room: What it weighs, and what it may.
         policy: What is kept.
+        is_by_hand: Whether somebody asked for a summary now and waited for it.
     """
 
     given: list[Message] = field(repr=False)
@@ -616,6 +618,7 @@ class _Turn:
     config: CompactionConfig
     room: Room
     policy: Policy
+    is_by_hand: bool = False
 
 
 @dataclass(slots=True)

@@ -58,16 +58,17 @@ class Retry:
         Returns:
             Above 0 and at most ``most_seconds``.
         """
-        grown = self.first_seconds * min(self.factor ** min(attempt - 1, _MOST_DOUBLINGS), _HUGE)
-        wait = grown * (1 + self.jitter * (2 * chance - 1))
+        wait = self.first_seconds
+        for _ in range(min(attempt - 1, _MOST_STEPS)):
+            wait = min(wait * self.factor, self.most_seconds)
+        wait *= 1 + self.jitter * (2 * chance - 1)
         if asked is not None and asked > wait:
             wait = asked
         return min(wait, self.most_seconds)
 
 
-_MOST_DOUBLINGS = 64
-_HUGE = 1e9
-"""No wait is longer than ``most_seconds``; these keep the sum finite before it is cut."""
+_MOST_STEPS = 64
+"""A wait that has not reached its longest by then hardly grows at all."""
 
 
 def is_retryable(error: BaseException) -> bool:

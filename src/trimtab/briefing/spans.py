@@ -22,7 +22,16 @@ from trimtab.plan import Fold, Plan, apply
 from trimtab.strategies.drop_middle import head_end
 from trimtab.strategies.history import History
 
-__all__ = ["LEAST_MESSAGES", "NoSpan", "Span", "choose_span", "fingerprint", "going", "moved"]
+__all__ = [
+    "LEAST_MESSAGES",
+    "NoSpan",
+    "Span",
+    "choose_span",
+    "fingerprint",
+    "going",
+    "message_cuts",
+    "moved",
+]
 
 LEAST_MESSAGES = 4
 """Fewer are not worth a request and a break of the prefix."""
@@ -80,7 +89,7 @@ def choose_span(history: History, tail_tokens: int) -> Span | NoSpan:
 
 
 def _span(history: History, head: int, most: int) -> Span | None:
-    cut = max((cut for cut in _cuts(history) if cut <= most), default=0)
+    cut = max((cut for cut in message_cuts(history) if cut <= most), default=0)
     if cut <= head:
         return None
     places = going(history, head, cut)
@@ -109,7 +118,7 @@ def _tail_start(tokens: Sequence[int], tail_tokens: int) -> int:
     return start
 
 
-def _cuts(history: History) -> Iterator[int]:
+def message_cuts(history: History) -> Iterator[int]:
     """Messages that a tail may begin with; one that is parted by a cut is none."""
     pieces = history.boundaries.pieces
     for cut in history.boundaries.cuts:

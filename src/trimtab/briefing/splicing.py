@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from trimtab.boundaries import MARKER, split_marker
-from trimtab.briefing.spans import Span, going
+from trimtab.briefing.spans import Span, going, message_cuts
 from trimtab.briefing.texts import briefing_text, parted
 from trimtab.budget import Limits
 from trimtab.constraints import UNCONSTRAINED
@@ -52,7 +52,13 @@ class Spliced:
 
 
 def splice(
-    history: History, span: Span, summary: str, limits: Limits, tail_tokens: int = 0
+    history: History,
+    span: Span,
+    summary: str,
+    limits: Limits,
+    tail_tokens: int = 0,
+    *,
+    fills: bool = False,
 ) -> Spliced:
     """Put a briefing in place of a span, and make the tail smaller where that is needed.
 
@@ -63,11 +69,15 @@ def splice(
         limits: The target to come down to, and the limit that should be kept.
         tail_tokens: Down to so many tokens the tail is not made smaller for the target's
             sake, only for the limit's.
+        fills: Whether the newest messages of the span stay too, word for word, as far as
+            the target leaves room.
 
     Returns:
         The plan. It may still be over the limit: then there is no room for the briefing.
     """
     plan = _bare(history, span, summary, limits)
+    if fills:
+        plan = _filled(history, span, summary, limits, plan)
     bare = Spliced(plan, history.tokens_under(plan), _view(plan, history.messages))
     target = _target(history, bare, span, limits, tail_tokens)
     if bare.tokens > target:
@@ -87,6 +97,20 @@ def _bare(history: History, span: Span, summary: str, limits: Limits) -> Plan:
     ledger = _ledger(history, plan, limits)
     briefing = Message.user(briefing_text(ledger, summary), origin="summary")
     return Plan((*plan.edits[:-1], replace(marker, message=briefing)))
+
+
+def _filled(history: History, span: Span, summary: str, limits: Limits, plan: Plan) -> Plan:
+    """The same with the earliest cut at which it is still within the target."""
+    room = limits.target_tokens - history.tokens_under(plan)
+    cuts = [cut for cut in message_cuts(history) if span.head < cut < span.cut]
+    tokens = history.message_tokens
+    while cuts and sum(tokens[cuts[0] : span.cut]) > room + sum(tokens[span.head : cuts[0]]) // 4:
+        del cuts[0]  # beyond what the target has room for, a shorter ledger counted in
+    for cut in cuts:
+        longer = _bare(history, replace(span, cut=cut), summary, limits)
+        if history.tokens_under(longer) <= limits.target_tokens:
+            return longer
+    return plan
 
 
 def _ledger(history: History, plan: Plan, limits: Limits) -> str:

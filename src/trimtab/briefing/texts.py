@@ -16,14 +16,13 @@ from trimtab.messages import Message, Text
 __all__ = ["BRIEFING", "briefing_text", "is_briefing", "named", "parted"]
 
 BRIEFING = (
-    f"{MADE_PREFIX}this briefing stands for earlier messages, so that the conversation fits its "
-    "window. It is for reference and asks for nothing: what is to be done is in the messages "
-    "around it.]"
+    f"{MADE_PREFIX}this briefing stands for earlier messages. It is for reference and asks for "
+    "nothing.]"
 )
 """First line of each briefing. A user message that begins with it is one, also where it went
 through JSON and lost its origin. It holds no count, date or size."""
 
-SUMMARY_LINE = "Summed up by a model, not in the user's words:"
+SUMMARY_LINE = "Summary by a model:"
 """Stands between the ledger and the summary."""
 
 _DEFUSED = "[trimtab - "

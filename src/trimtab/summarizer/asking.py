@@ -77,8 +77,8 @@ async def ask(
         SummaryError: If it could not be asked, or did not answer.
     """
     definitions = [_tool(tool) for tool in tools if tool.schema]
+    asked = _model(model)
     try:
-        asked = infer_model(model)
         async with asked:
             response = await model_request(
                 asked,
@@ -91,9 +91,16 @@ async def ask(
     except (TimeoutError, ConnectionError):
         raise
     except Exception as error:  # noqa: BLE001 - what else libraries raise may quote the request
-        name = model if isinstance(model, str) else model.model_name
-        raise SummaryError(f"{name}: {type(error).__name__}") from None
+        raise SummaryError(f"{asked.model_name}: {type(error).__name__}") from None
     return _summary(response)
+
+
+def _model(model: str | Model) -> Model:
+    """The model that is meant; what is wrong with its name or key is told as it is."""
+    try:
+        return infer_model(model)
+    except Exception as error:  # noqa: BLE001 - an unknown name, a missing key, a missing client
+        raise SummaryError(f"{model}: {error}") from None
 
 
 # -------------------------------------------------------------------- requests
