@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -32,7 +33,7 @@ from trimtab.events import Event, StateUnreadable, StoreUnavailable
 from trimtab.messages import Surface, Text, ToolResult
 from trimtab.policy import Preset
 from trimtab.session import Rewrite
-from trimtab.stores import InMemoryStore, Store
+from trimtab.stores import InMemoryStore, Store, sqlite
 from trimtab.wire import CacheHints, Call, build, check, format_named, read, with_cache_markers
 
 KINDS = {2, 10, 12, 13, 14}
@@ -76,6 +77,21 @@ each_format = pytest.mark.parametrize("format", FORMATS)
 # -------------------------------------------------------------------- harness
 
 
+_SECONDS = 20.0
+"""What a slow machine may take for a store."""
+
+Opener: TypeAlias = Callable[[], Store]
+
+
+@pytest.fixture(params=["in memory", "in a file"])
+def shared_store(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+    """Opens the store that all processes share: a file anew, as each of them does."""
+    if request.param == "in memory":
+        one = in_memory()
+        return lambda: one
+    return lambda: sqlite(tmp_path / "store.db")
+
+
 @dataclass
 class Worker:
     """A process that rewrites requests: what it knows lies in its store.
@@ -96,7 +112,13 @@ class Worker:
 
     def __post_init__(self) -> None:
         self.engine = SyncEngine(
-            Engine(self.policy, self.store, CharTokenCounter(), on_event=self.events.append)
+            Engine(
+                self.policy,
+                self.store,
+                CharTokenCounter(),
+                on_event=self.events.append,
+                store_seconds=_SECONDS,
+            )
         )
 
     def send(self, messages: Sequence[Message], **more: Any) -> bytes:
@@ -452,12 +474,11 @@ def test_what_stands_for_lines_says_how_many_and_reads_like_no_output(format: st
 
 @case("91-lost-updates-and-torn-files.json")
 @each_format
-def test_writers_side_by_side_lose_nothing(format: str) -> None:  # noqa: A002 - the word for it
+def test_writers_side_by_side_lose_nothing(format: str, shared_store: Opener) -> None:  # noqa: A002 - the word for it
     """200 turns of 4 threads through one store: each conversation goes on where it was."""
     policy = Policy(limit_tokens=2_000, trigger_tokens=1_500)
-    store = in_memory()
 
-    def talk(name: int) -> list[bytes]:
+    def talk(name: int, store: Store) -> list[bytes]:
         worker = Worker(format, policy, store)
         messages = [Message.user(f"conversation {name}")]
         sent = []
@@ -467,10 +488,10 @@ def test_writers_side_by_side_lose_nothing(format: str) -> None:  # noqa: A002 -
         return sent
 
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(talk, range(4)))
-    store = in_memory()
+        stores = [shared_store() for _ in range(4)]
+        together = list(pool.map(talk, range(4), stores))
 
-    assert together == [talk(name) for name in range(4)]
+    assert together == [talk(name, in_memory()) for name in range(4)]
 
 
 @case("91-lost-updates-and-torn-files.json")
@@ -570,17 +591,16 @@ def test_on_a_full_disk_requests_go_out_and_the_error_is_told(format: str) -> No
 
 @case("92-resume-replays-summarised.json")
 @each_format
-def test_after_a_restart_the_same_request_goes_out(format: str) -> None:  # noqa: A002 - the word for it
+def test_after_a_restart_the_same_request_goes_out(format: str, shared_store: Opener) -> None:  # noqa: A002 - the word for it
     """Five restarts, compactions between them: what one process sends, many send to the byte."""
     policy = Policy(limit_tokens=900, trigger_tokens=700)
     alone = Worker(format, policy)
-    store = in_memory()
     messages = [Message.user("go")]
     compactions = 0
     for number in range(60):
         messages += round_of(number)
         one = alone.send(messages)
-        other = Worker(format, policy, store).send(messages)
+        other = Worker(format, policy, shared_store()).send(messages)
         compactions += "compaction" in alone.causes
         assert other == one
 
@@ -608,19 +628,18 @@ def test_saving_twice_adds_nothing(format: str) -> None:  # noqa: A002 - the wor
 
 @case("93-multi-worker-state.json")
 @each_format
-def test_two_workers_send_what_one_would(format: str) -> None:  # noqa: A002 - the word for it
+def test_two_workers_send_what_one_would(format: str, shared_store: Opener) -> None:  # noqa: A002 - the word for it
     """Turns sent alternately, one restarted on the way: the bytes of one worker."""
     policy = Policy(limit_tokens=2_000, trigger_tokens=1_500, preset="agent")
     alone = Worker(format, policy)
-    store = in_memory()
-    workers = [Worker(format, policy, store) for _ in range(2)]
+    workers = [Worker(format, policy, shared_store()) for _ in range(2)]
     messages = [Message.user("go")]
     for number in range(40):
         messages += exchange(
             number, f'{{"a": {number},   "b": [1,  2]}}\n' + f"row {number}\n" * 30
         )
         if number == 5:
-            workers[1] = Worker(format, policy, store)
+            workers[1] = Worker(format, policy, shared_store())
         assert workers[number % 2].send(messages) == alone.send(messages)
         assert workers[number % 2].causes == alone.causes
 
