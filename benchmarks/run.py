@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from rich.console import Console
 
 from benchmarks import (
+    background,
     checking,
     compaction,
     conversations,
@@ -48,6 +49,8 @@ BENCHMARKS: dict[str, Callable[[], Answer]] = {
     "turns": turns.answer,
     "loops": loops.answer,
     "compaction": compaction.answer,
+    "background": background.answer,
+    "summaries": background.in_time,
     "memo": memo.answer,
     "storing": storing.answer,
     "storing_room": storing.room,

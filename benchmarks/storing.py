@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
+import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, files
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -32,7 +33,6 @@ __all__ = ["answer", "room"]
 Json: TypeAlias = dict[str, Any]
 
 _NEVER_REACHED_TOKENS = 100_000_000
-_PORT = 16_379
 _MOST_MS = {"sqlite": 1.0, "redis": 1.5}
 _MOST_ROOM_KB = 64.0
 
@@ -49,11 +49,14 @@ def answer(*, sizes_bytes: Sequence[int] = (100_000,), runs: int = 201) -> Answe
         for size_bytes in sizes_bytes:
             for body in main_bodies(size_bytes):
                 with asyncio.Runner() as runner:
+                    stores = {name: (make(), make()) for name, make in places.items()}
                     things: dict[str, Callable[[], object]] = {
-                        name: _turn(runner, make, body.json, body.format)
-                        for name, make in places.items()
+                        name: _turn(runner, pair, body.json, body.format)
+                        for name, pair in stores.items()
                     }
                     times = interleaved(runs, things)
+                    for store in chain.from_iterable(stores.values()):
+                        runner.run(store.close())
                 rows += _rows(body.title, times)
     return Answer(
         "storing",
@@ -76,11 +79,11 @@ def _rows(title: str, times: dict[str, Timing]) -> Iterator[Row]:
 
 
 def _turn(
-    runner: asyncio.Runner, make: Callable[[], Managed], body: bytes, format_name: str
+    runner: asyncio.Runner, stores: Sequence[Managed], body: bytes, format_name: str
 ) -> Callable[[], object]:
     """A turn of a conversation that goes on: one more short exchange each time."""
     policy = Policy(limit_tokens=_NEVER_REACHED_TOKENS, trigger_tokens=_NEVER_REACHED_TOKENS)
-    engines = [Engine(policy, make(), CharTokenCounter(), store_seconds=30.0) for _ in range(2)]
+    engines = [Engine(policy, store, CharTokenCounter(), store_seconds=30.0) for store in stores]
     stop = read(body, format_name).spans[-1][1]
     said = bytearray(body[:stop])
     count = 0
@@ -185,8 +188,8 @@ def _places() -> Iterator[dict[str, Callable[[], Managed]]]:
         }
         program = _redis_program()
         if program is not None:
-            stack.enter_context(_server(program, folder))
-            places["redis"] = partial(redis, f"redis://127.0.0.1:{_PORT}/0")
+            port = stack.enter_context(_server(program, folder))
+            places["redis"] = partial(redis, f"redis://127.0.0.1:{port}/0")
         yield places
 
 
@@ -200,12 +203,24 @@ def _redis_program() -> Path | None:
 
 
 @contextmanager
-def _server(program: Path, folder: Path) -> Iterator[None]:
-    command = [str(program), "--port", str(_PORT), "--save", "", "--dir", str(folder)]
+def _server(program: Path, folder: Path) -> Iterator[int]:
+    """A server of this run alone, and its port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    command = [str(program), "--port", str(port), "--save", "", "--dir", str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
-        time.sleep(0.5)
-        assert process.poll() is None, os.strerror(98)
         try:
-            yield
+            _wait_for(port)
+            yield port
         finally:
             process.terminate()
+
+
+def _wait_for(port: int) -> None:
+    """Until somebody listens there: 10 seconds at most."""
+    for _ in range(200):
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.05)
+    raise RuntimeError(f"no server listens on port {port}")

@@ -37,12 +37,14 @@ from trimtab import (
     RequestError,
     Summary,
     SummaryRequest,
+    Text,
     TokenCountError,
     Usage,
 )
 from trimtab.background import jobs
 from trimtab.background.attempts import Came, Gone, Late
 from trimtab.boundaries import MADE_PREFIX, MARKER
+from trimtab.briefing.texts import briefing_text
 from trimtab.ledger import read_ledger
 from trimtab.tokens import Quality
 
@@ -109,6 +111,50 @@ def test_a_summary_that_does_not_fit_leaves_a_list_within_its_budget_alone() -> 
     assert compaction.compact_now(messages, SETTINGS) is messages
     assert [told.cause for told in events.given_up] == ["does not fit"]
     assert events.compacted == []
+
+
+def test_by_hand_one_summary_is_asked_for_and_not_the_next() -> None:
+    """Whoever wants another asks again; a closed one asks nobody."""
+    summarizer = saying()
+    compaction, events = strategy(summarizer, trigger_ratio=0.1, retain_tail_tokens=0)
+    returned = compaction.compact_now(talk("pairs", 30), SETTINGS)
+    assert briefings(returned)
+    assert (summarizer.calls, phase(compaction), events.given_up) == (1, "idle", [])
+
+    compaction.close()
+    assert weight(compaction.compact_now(talk("pairs", 30), SETTINGS), SETTINGS) <= 2_000
+    assert summarizer.calls == 1
+
+
+def test_a_request_that_cannot_be_rendered_is_a_failure() -> None:
+    """It is rendered beside the caller, who learns of it all the same."""
+
+    def load() -> tuple[Text, ...]:
+        if threading.current_thread() is not threading.main_thread():
+            raise ValueError("secret words")
+        return (Text("x" * 400),)
+
+    messages = talk("pairs", 7)
+    messages[4] = Message.deferred("user", load)
+    compaction, events = strategy(saying())
+    compaction.compact(messages, SETTINGS)
+    compaction.wait()
+
+    assert phase(compaction) == "idle"
+    assert [(told.cause, told.reason) for told in events.given_up] == [("failed", "ValueError")]
+
+
+def test_an_old_briefing_without_room_goes_and_its_ledger_stays() -> None:
+    """By rule, where nothing else makes it fit."""
+    rule = "Rules in the user's words:\n- Never push to main."
+    old = Message.user(briefing_text(rule, "word " * 1_500), origin="summary")
+    compaction, _ = strategy(saying())
+
+    returned = compaction.compact([*pair(0), old, *talk("pairs", 6)], config(1_500))
+
+    assert briefings(returned) == []
+    assert weight(returned, SETTINGS) <= 1_500
+    assert any("Never push to main." in message.text for message in returned)
 
 
 def test_a_call_returns_before_the_summarizer_does() -> None:

@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks import (
+    background,
     checking,
     compaction,
     conversations,
@@ -63,9 +64,11 @@ TINY: dict[str, Callable[[], Answer]] = {
     "turns": lambda: turns.answer(sizes_bytes=(20_000,), runs=1),
     "loops": lambda: loops.answer(steps=4, messages=30),
     "compaction": lambda: compaction.answer(messages=30),
+    "background": lambda: background.answer(turns=40),
+    "summaries": lambda: background.in_time(turns=12),
     "memo": lambda: memo.answer(sizes_bytes=(5_000,), runs=1),
     "storing": lambda: storing.answer(sizes_bytes=(20_000,), runs=2),
-    "storing_room": lambda: storing.room(turns=4, conversations=1),
+    "storing_room": lambda: storing.room(turns=40, conversations=1),
     "squeezing": lambda: squeeze.answer(path=billed_sessions()),
     "window": lambda: window.answer(steps=4, messages=30),
     "recording": lambda: window.recording(sizes=(10, 20), runs=2),

@@ -218,7 +218,7 @@ HISTORY = (
     Message.user(Media("image", location="https://a.example/b.png"), Media("audio"), Text("So?")),
     Message.assistant(Thinking("hm", opaque="sig"), Text("Looking."), ToolCall("c1", "read", "{}")),
     Message.tool("c1", "found"),
-    Message.user(Opaque("odd", "{}")),
+    Message.user(Opaque("odd", "{}"), Thinking("not the user's")),
     Message.assistant(Opaque("odd", "{}"), Text("Done.")),
 )
 WARM = SummaryRequest("You brief.", "x" * 400, 512, "Sum up.", HISTORY)
@@ -274,16 +274,13 @@ def test_auto_asks_whoever_is_expected_to_cost_less(own: str, chosen: str) -> No
 
 def test_what_was_not_measured_teaches_nothing() -> None:
     """A warm answer without usage is neither a hit nor a miss."""
+    silent = completion()
+    del silent["usage"]
+    with serving((200, {}, silent)) as served:
+        summarizer = model_summarizer("test", route="warm", loop_model=model(served))
+        summary = ask(summarizer, WARM)
 
-    def answer(_: list[ModelMessage], __: AgentInfo) -> ModelResponse:
-        return ModelResponse([TextPart("a")])
-
-    loop = FunctionModel(answer)
-    summarizer = model_summarizer("test", route="warm", loop_model=loop)
-    summary = ask(summarizer, WARM)
-
-    assert summary.text == "a"
-    assert (summarizer.record == CacheRecord()) == (summary.usage is None)
+    assert (summary.usage, summary.cost, summarizer.record) == (None, None, CacheRecord())
 
 
 # ----------------------------------------------------------------------- making

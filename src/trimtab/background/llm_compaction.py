@@ -245,8 +245,8 @@ class LlmCompaction:
             The list to go on with. Where no summary came it is what :meth:`compact` gives.
 
         Raises:
-            RequestError: If something in the list is no message, or another call on
-                this instance is under way.
+            RequestError: If something in the list is no message, another call on this
+                instance is under way, or a summary is being made by an event loop.
             TokenCountError: If the counter fails.
         """
         config = checked_config(config)
@@ -411,7 +411,8 @@ class LlmCompaction:
         # Where nothing was done, the very list that was given is returned.
         self.last = done if done.plan else replace(done, messages=turn.given)
         self._growth.returned(self.last.messages)
-        self._arm(turn, self.last)
+        if not turn.is_by_hand:
+            self._arm(turn, self.last)
         return self.last.messages
 
     def _reported(self, turn: _Turn, reason: str) -> list[Message]:

@@ -242,7 +242,8 @@ def _missed() -> Iterator[Html]:
     yield tag(
         "p",
         f"Second, the same saving is told with {EXCHANGES} extra exchanges after each compaction, whether anything "
-        "was missed or not. If that number is still good, the saving does not depend on the search above.",
+        "was missed or not. It does not depend on the search above; it is no stricter than it: where more was missed than that, "
+        "the net number is the lower of the two.",
     )
     yield tag(
         "p",
