@@ -203,9 +203,10 @@ def test_a_cut_inside_the_results_of_one_exchange_moves_out_of_it() -> None:
 def test_the_result_is_the_same_in_another_process() -> None:
     """It hangs on nothing but its input: not on the order of sets, not on the clock."""
     program = (
+        "from dataclasses import astuple\n"
         "from tests.test_compaction import *\n"
         "kept = compact_messages(talk('tools', 30), config(1500))\n"
-        "print(repr([(m.role, [repr(p) for p in m.parts]) for m in kept]))\n"
+        "print([(m.role, [astuple(p) for p in m.parts]) for m in kept])\n"
     )
     answers = {
         subprocess.run(

@@ -86,7 +86,8 @@ def _earlier(span: Sequence[Message]) -> Ledger:
     for message in span:
         for marker in _markers(message):
             listed = read_ledger(marker)
-            earlier = merge(earlier, listed) if earlier else listed
+            if listed:
+                earlier = merge(earlier, listed) if earlier else listed
     return earlier
 
 
