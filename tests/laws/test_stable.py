@@ -36,7 +36,6 @@ from tests.laws.summaries import ANSWERS, ScriptedMaker
 from trimtab import (
     CharTokenCounter,
     Engine,
-    Plan,
     Policy,
     PrefixBroken,
     Refusal,
@@ -45,14 +44,12 @@ from trimtab import (
     Usage,
     in_memory,
 )
-from trimtab.births import born
 from trimtab.briefing import is_briefing
 from trimtab.messages import ToolResult
 from trimtab.plan import Changes, Replace
 from trimtab.policy import Preset
 from trimtab.squeeze import pointed
 from trimtab.state import State
-from trimtab.turn import Turn
 from trimtab.wire import Call, read, write
 
 LIMIT = 1200
@@ -424,34 +421,7 @@ class Reordering(Forgetful):
         return replace(rewrite, body=json.dumps(value, ensure_ascii=False).encode())
 
 
-class Rechoosing(Forgetful):
-    """A fault: what was squeezed at birth is forgotten, so that it goes out in full the next time."""
-
-    def __init__(self, policy: Policy, maker: ScriptedMaker) -> None:
-        super().__init__(policy, maker)
-        session: Any = self.engine.session
-        rewrite = session.rewrite
-
-        def forgetting(turn: Turn, state: State | None, *more: Any, **settings: Any) -> Any:
-            return rewrite(turn, _without_births(state), *more, **settings)
-
-        session.rewrite = forgetting
-
-    def rewrite(self, call: Call, format: str) -> Rewrite:  # noqa: A002 - the word for it
-        """With a state that has lost its birth edits."""
-        rewrite: Rewrite = self.sync.rewrite(call, format)
-        return rewrite
-
-
-def _without_births(state: State | None) -> State | None:
-    if state is None:
-        return None
-    births = born(state.plan).edits
-    kept = tuple(edit for edit in state.plan if edit not in births)
-    return replace(state, plan=Plan(kept, state.plan.envelope))
-
-
-@pytest.mark.parametrize("fault", [Forgetful, Reordering, Rechoosing])
+@pytest.mark.parametrize("fault", [Forgetful, Reordering])
 @pytest.mark.parametrize("name", ["anthropic", "openai-chat"])
 def test_the_law_catches_a_planted_fault(fault: Any, name: str) -> None:
     """Each breaks the prefix without saying so."""
