@@ -218,7 +218,7 @@ class Torn(Careless):
         """Forms lose their last words."""
         await self.kept.add(
             {
-                key: value.replace(b"removed here", b"removed") if key[:5] == b"form:" else value
+                key: value.replace(b"removed here", b"removed") if key[9:10] == b"f" else value
                 for key, value in entries.items()
             }
         )
