@@ -22,6 +22,7 @@ from benchmarks.figures import Answer, Row, Target, interleaved, ratio
 from trimtab import Call, CharTokenCounter, Policy, Session, State, TokenCounter
 from trimtab.chain import links
 from trimtab.plan import EMPTY_PLAN
+from trimtab.session import Turn
 from trimtab.wire import read, write
 
 __all__ = ["answer", "hashed"]
@@ -58,6 +59,7 @@ def answer(
         "`goes on`: nothing was cut yet. `behind a cut`: a compaction has removed half. "
         "`agent`: nothing was cut yet, and with the preset `agent` each result was squeezed "
         "when it came. "
+        "The turn before is at hand, as an engine has it; `read whole`: it is not. "
         "`split + hash`: finding the messages of the body and hashing it once. "
         "Others, with `json.loads` and `json.dumps` around them: CliffCompaction 0.1.0 "
         "(`Engine.prepare`), and headroom-ai 0.42.0 (`compress` with all but the new messages "
@@ -71,15 +73,21 @@ def _rows(body: Body, counter: TokenCounter, runs: int) -> Iterator[Row]:
     cut = Session(_free_policy(whole // 2), counter)
     agent = Session(replace(_free_policy(), preset="agent"), counter)
     before = _without_last_turn(body)
+    known = free.read(Call(before), body.format)
+    states = {
+        "goes on": (free, _state(free, before, body.format)),
+        "behind a cut": (cut, _state(cut, before, body.format)),
+        "agent": (agent, _grown(agent, body)),
+    }
     things: dict[str, Callable[[], object]] = {
-        "goes on": partial(_turn, free, body, _state(free, before, body.format)),
-        "behind a cut": partial(_turn, cut, body, _state(cut, before, body.format)),
-        "agent": partial(_turn, agent, body, _grown(agent, body)),
         "hash": partial(_split_and_hash, body),
         **_others(body),
     }
+    for name, (session, state) in states.items():
+        things[name] = partial(_turn, session, body, state, known)
+        things[f"{name}, read whole"] = partial(_turn, session, body, state)
     times = interleaved(runs, things)
-    for name in ("goes on", "behind a cut", "agent"):
+    for name in (name for name in things if name.partition(",")[0] in states):
         reached = ratio(times[name], times["hash"])
         others = [f"{times[other].in_ms} ({other})" for other in times if other in _OTHERS]
         cells = (
@@ -97,8 +105,8 @@ def _free_policy(limit_tokens: int = _NEVER_REACHED_TOKENS) -> Policy:
     return Policy(limit_tokens=limit_tokens, trigger_tokens=limit_tokens)
 
 
-def _turn(session: Session, body: Body, state: State | None) -> bytes:
-    return session.rewrite(session.read(Call(body.json), body.format), state).body
+def _turn(session: Session, body: Body, state: State | None, before: Turn | None = None) -> bytes:
+    return session.rewrite(session.read(Call(body.json), body.format, before=before), state).body
 
 
 def _state(session: Session, before: bytes, format_name: str) -> State:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trimtab.messages import Message, Opaque, ToolCall, ToolResult
-from trimtab.plan import Changes, Edit, Plan, Replace
+from trimtab.plan import Edit, Plan, Replace
 from trimtab.policy import Policy, Preset
 from trimtab.squeeze import RESTORED, digest, in_full, pointed, squeeze, will_be_quoted
 from trimtab.strategies.targets import target_of
@@ -194,7 +194,7 @@ class Earlier(Mapping[str, str]):
 
 def _is_there(plan: Plan, message: int, part: int) -> bool:
     """Whether a result is sent in the form that it was first sent in."""
-    changes = Changes(plan)
+    changes = plan.changes
     if message in changes.gone or part in changes.dropped.get(message, ()):
         return False
     own = [e for e in plan if isinstance(e, Replace) and (e.message, e.part) == (message, part)]
@@ -219,7 +219,7 @@ def pruned(plan: Plan, messages: Sequence[Message]) -> Plan:
         plan: The plan.
         messages: The history that it changes.
     """
-    changes = Changes(plan)
+    changes = plan.changes
     newest: dict[tuple[int, int], Replace] = {}
     for edit in plan:
         if isinstance(edit, Replace):

@@ -274,7 +274,7 @@ class _Desk:
         fields[format_named(wire_format).history_field] = _array(raw for raw, _ in spelled)
         members = (dump(name) + b":" + raw for name, raw in fields.items())
         call = Call(b"{" + b",".join(members) + b"}", model=self._model, is_built=True)
-        turn = self._engine.session.read(call, wire_format, tenant=self._tenant)
+        turn = self._engine.read(call, wire_format, tenant=self._tenant)
         return _Given(
             [
                 message if is_as_first else load(raw)

@@ -17,7 +17,7 @@ from trimtab.events import (
     TriggerUnreachable,
 )
 from trimtab.lineage import extends
-from trimtab.plan import Changes, Edit, Outcome, OutcomeStatus, Plan, Replace, apply
+from trimtab.plan import Edit, Outcome, OutcomeStatus, Plan, Replace, apply
 from trimtab.position import Position
 from trimtab.recall import settle
 from trimtab.state import STEPS, State
@@ -196,7 +196,7 @@ def events_of(position: Position, draft: Draft, outcome: Outcome) -> tuple[Event
             ContextCompacted(
                 "deterministic" if draft.summary is None else "summarized",
                 count,
-                Changes(draft.plan).count(count),
+                draft.plan.changes.count(count),
                 outcome.tokens_before,
                 outcome.tokens_after,
                 None if draft.summary is None else draft.summary.stats,

@@ -19,6 +19,7 @@ from uuid import uuid4
 from trimtab.errors import PolicyError, StoreError, TrimtabError
 from trimtab.events import Event, StoreUnavailable, SummaryGivenUp, SummaryGivenUpCause
 from trimtab.policy import Policy
+from trimtab.recent import RecentTurns
 from trimtab.refusal import Refusal
 from trimtab.session import Rewrite, Session, Ticket, Turn
 from trimtab.state import State
@@ -121,6 +122,7 @@ class Engine:
         self._briefs = Briefs(self.store, uuid4().bytes)
         self._asking: dict[bytes, bytes] = {}  # conversations, by what is wanted of them
         self._pause = Pause()
+        self._recent = RecentTurns()
         self._spare = Lines(in_memory(_SPARE_BYTES), self._tell_one)
         self._has_spare = False
         if isinstance(self.store, Telling):
@@ -130,6 +132,28 @@ class Engine:
     def sync(self) -> SyncEngine:
         """The same engine for code that does not await."""
         return SyncEngine(self)
+
+    def read(
+        self,
+        call: Call,
+        format: str | None = None,  # noqa: A002 - the word for it
+        *,
+        tenant: str = "",
+    ) -> Turn:
+        """Read a request; what it has in common with a recent one is not read again.
+
+        Args:
+            call: What came in.
+            format: Name of its format; None to tell it from the content.
+            tenant: Whose conversation it is; two tenants share nothing.
+
+        Raises:
+            RequestError: If it is no request of a known format.
+        """
+        before = self._recent.best_for(call.body, tenant)
+        turn = self.session.read(call, format, tenant=tenant, before=before)
+        self._recent.keep(turn, tenant, before)
+        return turn
 
     async def rewrite(
         self,
@@ -152,7 +176,7 @@ class Engine:
         """
         turn = call
         if isinstance(turn, Call):
-            turn = self.session.read(turn, format, tenant=tenant)
+            turn = self.read(turn, format, tenant=tenant)
         if self._summaries is None:
             rewrite = self.session.rewrite(turn, await self._find(turn), may_ask=False)
         else:

@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 
 from trimtab.constraints import Constraints
 from trimtab.messages import Message, ToolResult
-from trimtab.plan import Changes, Drop, Edit, Fold, Keep, Plan, Ref, Replace, apply
+from trimtab.plan import Drop, Edit, Fold, Keep, Plan, Ref, Replace, apply
 from trimtab.strategies.fold import FILLER, GO_ON
 
 __all__ = [
@@ -180,7 +180,7 @@ def sound(
 
 def _torn(plan: Plan, messages: Sequence[Message]) -> set[int]:
     """What a plan removes of exchanges that do not go whole, by their messages' places."""
-    changes = Changes(plan)
+    changes = plan.changes
     if not (changes.gone or changes.dropped):
         return set()
     made = {i for row in changes.made.values() for message in row for i in message.result_ids}
@@ -264,7 +264,7 @@ def extends(first: Plan, second: Plan, count: int) -> bool:
 
 def first_difference(first: Plan, second: Plan, count: int) -> int:
     """The first of some messages of which two plans make something else; their number for none."""
-    one, other = Changes(first), Changes(second)
+    one, other = first.changes, second.changes
     places = {*one.gone, *other.gone, *one.touched, *other.touched, *one.made, *other.made}
     for place in sorted(place for place in places if place < count):
         is_gone = (place in one.gone, place in other.gone)
@@ -275,7 +275,7 @@ def first_difference(first: Plan, second: Plan, count: int) -> int:
 
 
 def _made_of(plan: Plan, count: int) -> tuple[object, ...]:
-    changes = Changes(plan)
+    changes = plan.changes
     kinds = (changes.dropped, changes.replaced, changes.appended)
     return (
         {place for place in changes.gone if place < count},

@@ -137,6 +137,14 @@ class Plan:
 
     edits: tuple[Edit, ...] = ()
     envelope: tuple[EnvelopeEdit, ...] = ()
+    _changes: list[Changes] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @property
+    def changes(self) -> Changes:
+        """Its edits by the message that they touch: a plan stays for many turns and is sorted once."""
+        if not self._changes:
+            self._changes.append(Changes(self))
+        return self._changes[0]
 
     def __bool__(self) -> bool:
         return bool(self.envelope) or any(not isinstance(edit, Keep) for edit in self.edits)
@@ -145,6 +153,8 @@ class Plan:
         return iter(self.edits)
 
     def __add__(self, other: Plan) -> Plan:
+        if not other.edits and not other.envelope:
+            return self
         return Plan(self.edits + other.edits, self.envelope + other.envelope)
 
 
@@ -196,7 +206,7 @@ def apply(plan: Plan, messages: Sequence[Message]) -> tuple[Slot, ...]:
     Returns:
         The view, oldest first; untouched messages are the very same objects.
     """
-    changes = Changes(plan)
+    changes = plan.changes
     slots: list[Slot] = []
     for row in changes.rows(len(messages)):
         match row:
@@ -212,7 +222,7 @@ def apply(plan: Plan, messages: Sequence[Message]) -> tuple[Slot, ...]:
 
 
 class Changes:
-    """A plan's edits, sorted by the message that they touch.
+    """A plan's edits, sorted by the message that they touch; :attr:`Plan.changes` makes them.
 
     What no edit names is never looked at, so a view of a long conversation
     costs what its plan costs.
@@ -243,6 +253,7 @@ class Changes:
                 case Keep():
                     pass
         self.touched = self.dropped.keys() | self.replaced.keys() | self.appended.keys()
+        self._places = sorted({*self.gone, *self.touched, *self.made})
 
     def _remove(self, ref: Ref) -> None:
         if ref.parts is None:
@@ -261,7 +272,7 @@ class Changes:
             takes another form, or one that we made.
         """
         start = 0
-        for place in sorted({*self.gone, *self.touched, *self.made}):
+        for place in self._places:
             stop = min(place, count)
             if start < stop:
                 yield range(start, stop)

@@ -323,12 +323,13 @@ def settle(
         The place, and what the view before it weighs.
     """
     found = (start, tokens)
+    reaches = [reach for edit in plan if (reach := _reach(edit))[0] < reach[1]]
     awaited: set[str] = set()
     role = ""
     for slot, weight in weighed:
         message = slot.message
         begins = message.role == "assistant" and role != "assistant" and not awaited
-        if begins and slot.source is not None and _is_parting(plan, start + slot.source):
+        if begins and slot.source is not None and _is_parting(reaches, start + slot.source):
             found = (start + slot.source, tokens)
         tokens += weight
         awaited.difference_update(message.result_ids)
@@ -337,30 +338,28 @@ def settle(
     return found
 
 
-def _is_parting(plan: Plan, place: int) -> bool:
-    return all(_side(edit, place) is not None for edit in plan)
+def _is_parting(reaches: Iterable[tuple[int, int]], place: int) -> bool:
+    return place <= 0 or not any(low < place <= high for low, high in reaches)
 
 
 def _parted(plan: Plan, place: int) -> tuple[Plan, Plan]:
     """The edits before a place, and those from it on."""
-    head = tuple(edit for edit in plan if _side(edit, place) == "head")
-    tail = tuple(edit for edit in plan if _side(edit, place) != "head")
-    return Plan(head, plan.envelope), Plan(tail)
+    head, tail = list[Edit](), list[Edit]()
+    for edit in plan:
+        _, high = _reach(edit)
+        (head if high < place and place > 0 else tail).append(edit)
+    return Plan(tuple(head), plan.envelope), Plan(tuple(tail))
 
 
-def _side(edit: Edit, place: int) -> str | None:
-    """On which side of a place an edit lies; None where it lies on both."""
-    if place <= 0:
-        return "tail"
+def _reach(edit: Edit) -> tuple[int, int]:
+    """The first and the last message that an edit is about."""
     match edit:
         case Replace():
-            return "head" if edit.message < place else "tail"
+            return edit.message, edit.message
         case Drop() | Keep():
-            return "head" if edit.ref.message < place else "tail"
+            return edit.ref.message, edit.ref.message
         case Fold():
             # What it makes stands in front of a place and belongs to what is before that.
             places = [*(ref.message for ref in edit.removed), edit.before - 1]
             places += [] if edit.joins is None else [edit.joins]
-            if all(named < place for named in places):
-                return "head"
-            return "tail" if all(named >= place for named in places) else None
+            return min(places), max(places)

@@ -38,6 +38,22 @@ class Turn:
         """What the state of this turn is kept under: the link of its last message."""
         return self.links[-1] if self.links else self.root
 
+    def lean(self) -> Turn:
+        """The same without anything that was decoded of it."""
+        return Turn(self.call, self.request.undecoded(), self.root, self.links)
+
+    def links_shared_with(self, request: Request, start: bytes, call: Call) -> tuple[bytes, ...]:
+        """The links of the messages that another request has too, in the same bytes.
+
+        Args:
+            request: The other request.
+            start: The link before its first message.
+            call: How it came.
+        """
+        if self.root != start or self.call.is_built != call.is_built:
+            return ()
+        return self.links[: self.request.shared_messages(request.body)]
+
     def digests(self, start: int = 0) -> list[bytes]:
         """A digest of each message from a place on."""
         form = self.request.sorted_form if self.call.is_built else self.request.form

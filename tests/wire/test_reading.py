@@ -584,3 +584,113 @@ def _looked_at_from(frames: int, request: Request) -> bool:
     if frames:
         return _looked_at_from(frames - 1, request)
     return all(message.parts for message in request.messages)
+
+
+# ------------------------------------------------- going on from a request before
+
+
+def _said(request: Request) -> dict[str, Any]:
+    """All that a request tells."""
+    return {
+        "format": request.format.name,
+        "body": request.body,
+        "history": request.history_span,
+        "spans": list(request.spans),
+        "members": request.members,
+        "outlines": list(request.outlines),
+        "messages": [(m.role, m.parts, m.call_ids, m.result_ids) for m in request.messages],
+        "surface": request.surface,
+        "constraints": request.constraints,
+    }
+
+
+def _read_or_refused(body: bytes, told: str | None, before: Request | None) -> object:
+    try:
+        return _said(read(body, told, before=before))
+    except RequestError as error:
+        return (type(error), str(error))
+
+
+@st.composite
+def _pairs(draw: st.DrawFn, format: str) -> tuple[bytes, bytes]:  # noqa: A002 - the word for it
+    """A body, and another that begins like it: it goes on, or is cut or changed somewhere."""
+    whole = draw(bodies(format))
+    request = read(whole, format)
+    spans = request.spans
+    count = draw(st.integers(0, len(spans)))
+    stop = request.history_span[1] - 1
+    shorter = whole[: spans[count - 1][1] if count else request.history_span[0] + 1] + whole[stop:]
+    first, second = draw(st.permutations([whole, shorter]))
+    match draw(st.sampled_from(["as it is", "one byte", "cut off", "hidden", "more"])):
+        case "one byte":
+            place = draw(st.integers(0, len(second) - 1))
+            new = draw(st.sampled_from([b"x", b'"', b"\\", b"]", b"[", b"1", b" ", b""]))
+            second = second[:place] + new + second[place + 1 :]
+        case "cut off":
+            second = second[: draw(st.integers(0, len(second)))]
+        case "hidden":
+            field = format_named(format).history_field.encode()
+            second = second.rstrip()[:-1] + b',"' + field + b'":[]}'
+        case "more":
+            extra = draw(
+                st.sampled_from(
+                    [
+                        b'"max_tokens":9',
+                        b'"system":"x"',
+                        b'"tools":[]',
+                        b'"input":[]',
+                        b'"contents":[]',
+                    ]
+                )
+            )
+            second = second.rstrip()[:-1] + b"," + extra + b"}"
+    return first, second
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@given(data=st.data())
+def test_a_request_that_is_read_on_from_another_tells_the_same(
+    data: st.DataObject,
+    format: str,  # noqa: A002 - the word for it
+) -> None:
+    """Split, told apart, outlined and decoded as a body that nobody has seen the beginning of."""
+    first, second = data.draw(_pairs(format))
+    before = read(first, format)
+    if data.draw(st.booleans()):
+        _ = before.outlines
+    told = data.draw(st.sampled_from([None, format]))
+
+    assert _read_or_refused(second, told, before) == _read_or_refused(second, told, None)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (b'{"messages":[1', b"2]}"),
+        (b'{"messages":[1', b".5]}"),
+        (b'{"messages":["a"', b'"b"]}'),
+        (b'{"messages":[{}', b',{"role":"user"}],"messages":[{}]}'),
+        (b'{"messages":[{}', b',"x"'),
+        (b'{"messages":[{}', b"}}"),
+        (b'{"messages":[{}', b',{"role":"user","content":"\\ud800"}]}'),
+        (b'{"messages":[{}', b",NaN]}"),
+        (b'{"messages":[{}', b"]} trailing"),
+        (b'{"a":{"messages":[{}', b"]}}"),
+    ],
+)
+def test_what_follows_a_shared_message_is_read_as_in_a_whole_body(
+    first: bytes, second: bytes
+) -> None:
+    """What ends a message is in its own bytes; what comes next cannot change it unseen."""
+    start = first.index(b"[")
+    before = Request(
+        format_named("openai-chat"),
+        first + b"]}",
+        (start, len(first) + 1),
+        [(start + 1, len(first))],
+        {},
+    )
+
+    told = _read_or_refused(first + second, "openai-chat", None)
+
+    assert _read_or_refused(first + second, "openai-chat", before) == told

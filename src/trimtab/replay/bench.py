@@ -215,6 +215,8 @@ class _Bench:
         self._largest = 0
         self._trigger = 0
         self._last: list[Said] = []
+        self._turn: Turn | None = None  # the one before
+        self._joined: Turn | None = None  # the one before, where a history was put together
         self._plain_cache = ProviderCache()  # of the session as it was recorded
         self._prices = lru_cache(maxsize=4096)(self._look_up)
 
@@ -224,10 +226,11 @@ class _Bench:
         """Run a request under every policy; where that cannot be, say why."""
         call = Call(recorded.build(), model=recorded.model, now=recorded.at or 0.0)
         try:
-            turn = self._session.read(call, recorded.format or None)
+            turn = self._session.read(call, recorded.format or None, before=self._turn)
         except RequestError as error:
             self._left_out.append(LeftOut(str(error)))
             return
+        self._turn = turn
         model = turn.request.model or call.model
         limits = self._limits_of(model)
         if limits is None:
@@ -243,7 +246,9 @@ class _Bench:
         self._check_cache(recorded, model, head, said)
         place = _Place(recorded, turn, said, joined, head, model, limits, measure)
         if joined.is_joined:
-            place = replace(place, turn=self._session.read(joined.call, turn.request.format.name))
+            name = turn.request.format.name
+            self._joined = self._session.read(joined.call, name, before=self._joined)
+            place = replace(place, turn=self._joined)
         for runner in self._runners:
             self._run(runner, place)
 

@@ -26,7 +26,7 @@ from trimtab.events import BreakCause, ContextCompacted, PrefixBroken
 from trimtab.plan import Outcome
 from trimtab.policy import Policy
 from trimtab.replay.recording import RecordedRequest, Recording
-from trimtab.session import Rewrite, Ticket
+from trimtab.session import Rewrite, Ticket, Turn
 from trimtab.usage import Usage
 from trimtab.wire import Call, check
 
@@ -118,6 +118,7 @@ class _Run:
     def __init__(self, policy: Policy | None) -> None:
         self._engine = Engine(policy)
         self._has_begun = False
+        self._turn: Turn | None = None
         self._unknown: dict[str, LeftOut] = {}
 
     def next(self, recorded: RecordedRequest) -> ReplayedRequest | LeftOut:
@@ -130,7 +131,8 @@ class _Run:
     def _replayed(self, recorded: RecordedRequest) -> ReplayedRequest | LeftOut:
         call = Call(recorded.build(), model=recorded.model, now=recorded.at or 0.0)
         started = perf_counter()
-        turn = self._engine.session.read(call, recorded.format or None)
+        turn = self._engine.session.read(call, recorded.format or None, before=self._turn)
+        self._turn = turn
         model = turn.request.model or call.model
         if model in self._unknown:
             return self._unknown[model]  # the engine would weigh all of it before it finds out

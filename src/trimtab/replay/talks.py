@@ -10,6 +10,7 @@ what a log does not show gets a stand-in that says so.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
@@ -37,6 +38,7 @@ from trimtab.replay.answers import (
 from trimtab.replay.json_lines import Bytes, string
 from trimtab.replay.recording import RecordedRequest
 from trimtab.wire import build
+from trimtab.wire.format import Encoded
 
 __all__ = ["Call", "Talk", "result_of", "said", "words"]
 
@@ -84,6 +86,7 @@ class Talk:
         self.tools = tools
         self.system = ""
         self._said: list[_Said] = []
+        self._encoded: dict[str, Encoded] = defaultdict(dict)
         self._size = 0
         self._open: dict[str, None] = {}
         self._is_answered = True
@@ -173,7 +176,14 @@ class Talk:
         return RecordedRequest(
             format=wire_format,
             build=partial(
-                _talk_body, self._said, count, wire_format, answer.model, self.system, self.tools
+                _talk_body,
+                self._said,
+                count,
+                wire_format,
+                answer.model,
+                self.system,
+                self.tools,
+                self._encoded[wire_format],
             ),
             size_bytes=self._size + len(self.system),
             message_count=count,
@@ -234,6 +244,7 @@ def _talk_body(
     model: str,
     system: str,
     tools: Mapping[str, None],
+    encoded: Encoded,
 ) -> bytes:
     messages = [
         each.message if each.wire_format in ("", wire_format) else _without_thinking(each.message)
@@ -244,7 +255,7 @@ def _talk_body(
         system=(Text(system),) if system else (),
         tools=tuple(Tool(name) for name in tools),
     )
-    return build(messages, wire_format, surface=surface, max_tokens=_MAX_TOKENS)
+    return build(messages, wire_format, surface=surface, max_tokens=_MAX_TOKENS, encoded=encoded)
 
 
 def _without_thinking(message: Message) -> Message:

@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 from trimtab.economy import Block
 from trimtab.messages import Message
-from trimtab.plan import Changes, Slot
+from trimtab.plan import Slot
 from trimtab.replay.weights import Said, Weights
 from trimtab.session import Rewrite
 from trimtab.strategies.history import slot_tokens
@@ -107,7 +107,7 @@ class Views:
         self, rewrite: Rewrite, said: Sequence[Said], measure: Measure
     ) -> Iterator[tuple[Row, str]]:
         request = rewrite.ticket.turn.request
-        changes = Changes(rewrite.plan)
+        changes = rewrite.plan.changes
         for row in changes.rows(len(said)):
             match row:
                 case range():

@@ -84,7 +84,7 @@ def restores(plan: Plan, messages: Sequence[Message]) -> tuple[Replace, ...]:
         Empty where every reference that stays keeps what it points to. They
         cost tokens: their ``saved_tokens`` is 0, for the plan to be weighed.
     """
-    changes = Changes(plan)
+    changes = plan.changes
     full: dict[str, ToolResult] = {}  # newest result of a call that is no reference
     is_going: dict[str, bool] = {}
     now: dict[str, str] = {}  # a call whose result goes: the call that has its words from now on

@@ -147,6 +147,7 @@ class Lines:
         # By the link of a state's last message. They spare look-ups and are not trusted: what is
         # read is what the store says now, and what is written is swapped for what was seen.
         self._hints: OrderedDict[bytes, _Place] = OrderedDict()
+        self._decoded: OrderedDict[bytes, _Place] = OrderedDict()  # by line: what it says, decoded
         self._lock = Lock()
 
     # --------------------------------------------------------------- finding
@@ -157,10 +158,10 @@ class Lines:
         Raises:
             StoreError: If the store cannot be reached.
         """
-        search = _Search(self._store, self._tell)
+        search = _Search(self._store, self._tell, self._decoded.get)
         conversation = conversation_of(turn)
         await self._ask_ahead(search, turn, conversation)
-        links = [link_key(conversation, link) for link in reversed(turn.links)]
+        links = (link_key(conversation, link) for link in reversed(turn.links))
         hit = await self._first(search, links)
         strong = None if hit is None else _as_of(turn, hit[1], search.found[hit[0]])
         if strong is not None and not _is_far(turn, strong):
@@ -209,10 +210,11 @@ class Lines:
 
     def _remember(self, place: _Place) -> None:
         with self._lock:
-            self._hints[place.state.key] = place
-            self._hints.move_to_end(place.state.key)
-            if len(self._hints) > _MOST_HINTS:
-                self._hints.popitem(last=False)
+            for places, key in ((self._hints, place.state.key), (self._decoded, place.line)):
+                places[key] = place
+                places.move_to_end(key)
+                if len(places) > _MOST_HINTS:
+                    places.popitem(last=False)
 
     # ------------------------------------------------------------- recording
 
@@ -279,7 +281,7 @@ class Lines:
             there is newer, or changes too fast.
         """
         for _ in range(_TRIES):
-            search = _Search(self._store, self._tell)
+            search = _Search(self._store, self._tell, self._decoded.get)
             found = await search.load(line)
             if found is not None:
                 if found.state.messages > state.messages and _follows(found.state, state):
@@ -323,10 +325,16 @@ class _Search:
         found: What stands under each key that was asked for.
     """
 
-    def __init__(self, store: Store, tell: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        tell: Callable[[Event], None],
+        decoded: Callable[[bytes], _Place | None],
+    ) -> None:
         self.found: dict[bytes, bytes | None] = {}
         self._store = store
         self._tell = tell
+        self._decoded = decoded
         self._loaded: dict[bytes, _Place | None] = {}
 
     async def read(self, keys: Sequence[bytes]) -> None:
@@ -346,6 +354,12 @@ class _Search:
         stored = self.found[line]
         if stored is None:
             return None
+        known = self._decoded(line)
+        if known is not None and known.stored == stored:
+            await self.read(known.forms)
+            # What another process would not find here is not known here either.
+            if all(self.found[form] is not None for form in known.forms):
+                return replace(known, began=None)
         try:
             names = {form_key(_conversation(line), name): name for name in forms_named(stored)}
         except StoreError as error:

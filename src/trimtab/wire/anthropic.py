@@ -311,7 +311,7 @@ class Anthropic(Format):
             body["system"] = [block for part in system if (block := _encode_part(part))]
         if surface.tools:
             body["tools"] = [_encode_tool(tool) for tool in surface.tools]
-        body["messages"] = _encode_history(messages[len(leading) :])
+        body["messages"] = _encode_history(messages[len(leading) :], setup)
         return body
 
     # -------------------------------------------------------- the last word
@@ -780,12 +780,12 @@ def _leading_system(messages: Sequence[Message]) -> list[Message]:
     return leading
 
 
-def _encode_history(messages: Sequence[Message]) -> list[Json]:
+def _encode_history(messages: Sequence[Message], setup: Setup) -> list[Json]:
     """Encode messages so that roles alternate and results come first, as A1 to A4 demand."""
     history: list[Json] = []
     for message in messages:
         role = "assistant" if message.role == "assistant" else "user"
-        blocks = [block for part in message.parts if (block := _encode_part(part))]
+        blocks = [block for part in message.parts if (block := setup.once(part, _encode_part))]
         if not blocks:
             continue
         if history and history[-1]["role"] == role:

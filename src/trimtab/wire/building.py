@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from trimtab.messages import Message, Surface, Tool, ToolCall
-from trimtab.wire.format import Setup
+from trimtab.wire.format import Encoded, Setup
 from trimtab.wire.formats import format_named
 from trimtab.wire.json_spans import dump
 
@@ -22,6 +22,7 @@ def build(
     *,
     surface: Surface | None = None,
     max_tokens: int = DEFAULT_MAX_TOKENS,
+    encoded: Encoded | None = None,
 ) -> bytes:
     """Build a request body.
 
@@ -37,6 +38,8 @@ def build(
         format: Name of the format, such as ``openai-chat``.
         surface: Model, system prompt and tools; tools of another format are converted.
         max_tokens: Most tokens that the answer may have.
+        encoded: What was encoded for other bodies of this format; one that is handed in again
+            grows, and spares the work.
 
     Returns:
         The body as compact JSON in UTF-8.
@@ -46,7 +49,10 @@ def build(
     """
     wire_format = format_named(format)
     surface = _with_stub_tools(surface or Surface(), messages)
-    return dump(wire_format.body(messages, Setup(surface=surface, max_tokens=max_tokens)))
+    setup = Setup(
+        surface=surface, max_tokens=max_tokens, encoded={} if encoded is None else encoded
+    )
+    return dump(wire_format.body(messages, setup))
 
 
 def _with_stub_tools(surface: Surface, messages: Sequence[Message]) -> Surface:

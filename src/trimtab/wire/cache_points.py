@@ -24,7 +24,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from trimtab.messages import Message
-from trimtab.plan import Changes, Plan
+from trimtab.plan import Plan
 from trimtab.wire.format import CacheLife, Format, MarkerRules
 from trimtab.wire.json_spans import (
     Span,
@@ -144,7 +144,7 @@ def view_counts(plan: Plan, sent_messages: int, messages: int) -> tuple[int, int
         How many messages of the view stand for those that were sent before,
         and how many go up to the newest text that the plan put in; 0 for none.
     """
-    changes = Changes(plan)
+    changes = plan.changes
     count = stable = 0
     for row in changes.rows(messages):
         count += len(row) if isinstance(row, range) else 1

@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from trimtab.errors import MalformedBodyError
-from trimtab.messages import Opaque, ResultContent, Role, Text, ToolCall, ToolResult
+from trimtab.messages import Opaque, Part, ResultContent, Role, Text, ToolCall, ToolResult
 from trimtab.plan import Forbidden
 from trimtab.wire.json_spans import (
     Path,
@@ -107,6 +107,10 @@ class MarkerRules(NamedTuple):
     key_field: str = ""
 
 
+Encoded: TypeAlias = dict[int, tuple[Part, dict[str, Any] | None]]
+"""Parts, by identity, each with what it became."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """What a built body needs besides messages.
@@ -114,10 +118,22 @@ class Setup:
     Attributes:
         surface: Model, system prompt and tools.
         max_tokens: Most tokens that the answer may have.
+        encoded: Parts that were encoded before, by identity, each with what it became;
+            whoever builds a body of each request of a session has each part encoded once.
     """
 
     surface: Surface
     max_tokens: int
+    encoded: Encoded = field(default_factory=dict, repr=False)
+
+    def once(
+        self, part: Part, encode: Callable[[Part], dict[str, Any] | None]
+    ) -> dict[str, Any] | None:
+        """Encode a part, unless that was done before."""
+        known = self.encoded.get(id(part))
+        if known is None:  # the part is kept too, so that its identity is not given away
+            known = self.encoded[id(part)] = (part, encode(part))
+        return known[1]
 
 
 class Format(ABC):

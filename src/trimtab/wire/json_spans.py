@@ -27,6 +27,7 @@ __all__ = [
     "Span",
     "Splice",
     "array_spans",
+    "continue_array",
     "drop_elements",
     "drop_members",
     "dump",
@@ -294,23 +295,57 @@ def find_history(text: bytes, field: str, raws: Sequence[Raw]) -> tuple[Span, li
     return None
 
 
+def continue_array(
+    text: bytes, start: int, raws: Sequence[Raw], field: str
+) -> tuple[int, list[Span]] | None:
+    """Find where the last elements of a top-level array lie that msgspec has already split.
+
+    Args:
+        text: The body.
+        start: Place behind the last element that is known.
+        raws: The elements behind it as msgspec gave them, in order.
+        field: Key of the array.
+
+    Returns:
+        The place behind the array, and one span an element; None where that leaves a doubt.
+    """
+    found = _walk_elements(text, start, raws)
+    if found is None or not _is_last(text, found[0], field):
+        return None
+    return found
+
+
 def _is_member(text: bytes, key_start: int, stop: int, field: str) -> bool:
     """Whether a key and its value are a member of the whole object, and no later one hides it."""
     if text[key_start - 1 : key_start] == b"\\":
         return False  # its first quote stands inside a longer key
     try:
         _members.decode(text[:key_start] + b'"":0}')
-        behind = _members.decode(b'{"":0' + text[stop:])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
-    return field not in behind
+    return _is_last(text, stop, field)
+
+
+def _is_last(text: bytes, stop: int, field: str) -> bool:
+    """Whether a whole object goes on behind a value of its own, and no later one hides that."""
+    try:
+        return field not in _members.decode(b'{"":0' + text[stop:])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
 
 
 def _try_history(text: bytes, position: int, raws: Sequence[Raw]) -> tuple[Span, list[Span]] | None:
     start = _step(text, _step(text, position, b":"), b"[")
     if start < 0:
         return None
-    position = start
+    found = _walk_elements(text, start, raws)
+    return None if found is None else ((start - 1, found[0]), found[1])
+
+
+def _walk_elements(
+    text: bytes, position: int, raws: Sequence[Raw]
+) -> tuple[int, list[Span]] | None:
+    """Walk over elements up to behind the end of their array; None where they are not there."""
     spans: list[Span] = []
     for raw in raws:
         view = memoryview(raw)
@@ -323,7 +358,7 @@ def _try_history(text: bytes, position: int, raws: Sequence[Raw]) -> tuple[Span,
         spans.append((position, stop))
         position = stop
     stop = _step(text, position, b"]")
-    return None if stop < 0 else ((start - 1, stop), spans)
+    return None if stop < 0 else (stop, spans)
 
 
 def _step(text: bytes, position: int, mark: bytes) -> int:

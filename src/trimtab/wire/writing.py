@@ -96,7 +96,7 @@ def _pieces(
     request: Request, plan: Plan, forms: Forms | None = None
 ) -> Iterator[tuple[int | None, range | bytes]]:
     """The same, with the place of the original that a piece is or begins with."""
-    changes = Changes(plan)
+    changes = plan.changes
     markers = _markers_of_removed(request, plan)
     for row in changes.rows(len(request.spans)):
         match row:

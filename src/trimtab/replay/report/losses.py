@@ -62,7 +62,7 @@ def cut_story(
         TokenCountError: If the counter fails.
     """
     rate = _rate(said)
-    was, now = Changes(before), Changes(after)
+    was, now = before.changes, after.changes
     untouched = [place for place in range(len(said)) if not _is_touched(now, place)]
     gone = sum(place in now.gone for place in range(len(said)))
     user = [place for place in range(len(said)) if _is_of_user(said[place])]
