@@ -25,7 +25,7 @@ demo: $(READY) ## Cut a real agent session to a small window, and show what went
 
 test: $(READY) ## Run the tests, with branch coverage
 	@echo "make: running the tests"
-	@$(BIN)/python -m pytest --quiet --cov --cov-report=term tests --ignore=tests/conformance
+	@$(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal --cov --cov-report=term tests --ignore=tests/conformance
 
 check: $(READY) ## Lint, check types and import arrows
 	@echo "make: ruff"
@@ -43,7 +43,7 @@ gate: $(READY) ## Hold a real session against law 7: never dearer
 conformance: $(READY) ## Run recorded sessions, vectors and cases, where $(SHARED) holds them
 	@if [ -d "$(SHARED)" ]; then \
 		echo "make: checking against $(SHARED)"; \
-		TRIMTAB_SHARED="$(SHARED)" $(BIN)/python -m pytest --quiet -p no:randomly tests/conformance; \
+		TRIMTAB_SHARED="$(SHARED)" $(BIN)/python -m pytest --quiet --numprocesses auto --dist worksteal -p no:randomly tests/conformance; \
 	else \
 		echo "make: $(SHARED) is not there: nothing to check against"; \
 	fi
