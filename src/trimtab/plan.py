@@ -221,6 +221,28 @@ def apply(plan: Plan, messages: Sequence[Message]) -> tuple[Slot, ...]:
     return tuple(slots)
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is changed of one message. Its hash, which goes through all words of it, is kept.
+
+    Attributes:
+        dropped: Parts that go.
+        replaced: Parts with another form.
+        appended: Text joined to it.
+    """
+
+    dropped: frozenset[int]
+    replaced: tuple[tuple[int, Part], ...]
+    appended: str
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.dropped, self.replaced, self.appended)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
 class Changes:
     """A plan's edits, sorted by the message that they touch; :attr:`Plan.changes` makes them.
 
@@ -253,6 +275,7 @@ class Changes:
                 case Keep():
                     pass
         self.touched = self.dropped.keys() | self.replaced.keys() | self.appended.keys()
+        self._at: dict[int, Change] = {}
         self._places = sorted({*self.gone, *self.touched, *self.made})
 
     def _remove(self, ref: Ref) -> None:
@@ -290,17 +313,16 @@ class Changes:
         rows = self.rows(count)
         return sum(len(row) if isinstance(row, range) else 1 for row in rows)
 
-    def at(self, place: int) -> tuple[frozenset[int], tuple[tuple[int, Part], ...], str]:
-        """What is changed of one message: parts that go, parts with another form, text joined to it.
-
-        Equal for equal changes, and hashable.
-        """
-        replaced = self.replaced.get(place, {})
-        return (
-            frozenset(self.dropped.get(place, ())),
-            tuple((part, replaced[part]) for part in sorted(replaced)),
-            "\n\n".join(self.appended.get(place, ())),
-        )
+    def at(self, place: int) -> Change:
+        """What is changed of one message."""
+        if place not in self._at:
+            replaced = self.replaced.get(place, {})
+            self._at[place] = Change(
+                frozenset(self.dropped.get(place, ())),
+                tuple((part, replaced[part]) for part in sorted(replaced)),
+                "\n\n".join(self.appended.get(place, ())),
+            )
+        return self._at[place]
 
     def slot(self, place: int, message: Message) -> Slot | None:
         """Say what a message that takes another form looks like; None where nothing is left."""
