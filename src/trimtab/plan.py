@@ -30,6 +30,7 @@ __all__ = [
     "Slot",
     "apply",
     "compose",
+    "places_in",
 ]
 
 
@@ -209,6 +210,12 @@ def apply(plan: Plan, messages: Sequence[Message]) -> tuple[Slot, ...]:
                 if slot is not None:
                     slots.append(slot)
     return tuple(slots)
+
+
+def places_in(plan: Plan, messages: Sequence[Message]) -> dict[int, int]:
+    """Where messages of the history stand in the view that a plan makes."""
+    slots = enumerate(apply(plan, messages))
+    return {slot.source: place for place, slot in slots if slot.source is not None}
 
 
 class Changes:

@@ -52,14 +52,13 @@ from trimtab.events import EditsQuarantined, Event, LimitLearned, ReserveCut
 from trimtab.ladder import climb, clip_alone
 from trimtab.lineage import extends, first_difference
 from trimtab.messages import Message
-from trimtab.plan import EMPTY_PLAN, Forbidden, Outcome, Plan, compose
+from trimtab.plan import EMPTY_PLAN, Forbidden, Outcome, Plan, compose, places_in
 from trimtab.policy import Policy, Preset
 from trimtab.position import (
     Position,
     after,
     is_of,
     mending,
-    places_in,
     scale_for,
     surface_of,
     tracker_for,

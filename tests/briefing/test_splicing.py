@@ -364,3 +364,19 @@ def test_without_a_briefing_or_a_marker_a_plan_stays_what_it_is() -> None:
         history = history_of(messages, settings)
         done = with_marker_absorbed(history, by_rule.plan, settings.limits(3_000))
         assert done.messages == by_rule.messages
+
+
+@pytest.mark.parametrize("tokens", [700, 900, 1_200])
+def test_what_the_format_forbids_holds_in_the_tail(tokens: int) -> None:
+    """A message that is not understood stays there, whole; the turn under way is not cut."""
+    messages = talk("pairs", 16)
+    frozen = frozenset({22, 25})
+    settings = config(tokens)
+    history = History.weigh(
+        messages, 0, settings.measure, settings.policy, Constraints(frozen=frozen, turn_start=26)
+    )
+    done = splice(history, span(1, 19), "said", settings.limits(tokens))
+
+    assert len(done.messages) < len(messages) - 18
+    for place in (*frozen, 26):
+        assert any(message is messages[place] for message in done.messages)

@@ -20,7 +20,6 @@ from trimtab.boundaries import MARKER, round_starts, split_marker
 from trimtab.briefing.spans import Span, going, message_cuts
 from trimtab.briefing.texts import briefing_text, parted
 from trimtab.budget import Limits
-from trimtab.constraints import UNCONSTRAINED
 from trimtab.ladder import climb
 from trimtab.ledger import merge, read_ledger, render
 from trimtab.marker import ledger_tokens, with_ledger
@@ -291,9 +290,7 @@ def _with_smaller_tail(history: History, spliced: Spliced, limits: Limits) -> Pl
         return message is briefing or (protect is not None and protect(message))
 
     policy = replace(history.policy, protect=is_protected)
-    view = History.weigh(
-        spliced.messages, history.fixed_tokens, history.measure, policy, UNCONSTRAINED
-    )
+    view = history.under(spliced.plan, policy)
     climbed = climb(view, replace(limits, trigger_tokens=limits.limit_tokens))
     plan = compose(spliced.plan, climbed.plan, history.messages)
     return _absorbed(history, plan, limits)
