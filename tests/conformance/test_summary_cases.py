@@ -42,9 +42,8 @@ from trimtab import (
     in_memory,
 )
 from trimtab.background import BackgroundSummaries, Retry
-from trimtab.boundaries import MADE_PREFIX, MARKER
+from trimtab.boundaries import MADE_PREFIX, MARKER, SUMMARY_LINE
 from trimtab.briefing import BRIEFING, is_briefing
-from trimtab.briefing.texts import SUMMARY_LINE
 from trimtab.events import Event, SummaryGivenUp
 from trimtab.messages import Text
 from trimtab.stores import InMemoryStore, Store, sqlite
