@@ -75,6 +75,10 @@ def test_without_any_limit_it_says_so() -> None:
             "tool_output_max_lines is 0; it must be a whole number of 1 or more",
         ),
         (
+            {"limit_tokens": 10, "summary_min_gain": 1.0},
+            "summary_min_gain is 1.0; it must be from 0 to below 1",
+        ),
+        (
             {"limit_tokens": 10, "tool_lines": {"read": -1}},
             "tool_lines['read'] is -1; it must be a whole number of 0 or more",
         ),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -15,10 +18,12 @@ from trimtab import (
     Context,
     ContextCompacted,
     Engine,
+    Message,
     Policy,
     Rewrite,
     Session,
     Summary,
+    Surface,
     Usage,
     in_memory,
 )
@@ -27,10 +32,11 @@ from trimtab.briefing import BRIEFING, Refused
 from trimtab.errors import PolicyError, StoreError
 from trimtab.events import Event, SummaryGivenUp
 from trimtab.state import State
+from trimtab.stores import InMemoryStore
 from trimtab.stores.briefs import Briefs
-from trimtab.stores.keys import briefs_key, conversation_of, summary_key
+from trimtab.stores.keys import LEASE, TOGETHER_BYTES, briefs_key, conversation_of, summary_key
 from trimtab.summary import KeptSummary, SummaryRequest, SummaryStats, WantedSummary
-from trimtab.wire import Call, check
+from trimtab.wire import Call, build, check, read
 
 Json: TypeAlias = dict[str, Any]
 
@@ -231,6 +237,35 @@ def test_where_the_client_leaves_compaction_to_the_provider_nothing_is_wanted() 
     assert rewrite.wanted is None
 
 
+@pytest.mark.parametrize("format", ["anthropic", "openai-chat", "openai-responses", "gemini"])
+def test_an_old_briefing_stays_through_many_compactions(format: str) -> None:  # noqa: A002 - the word for it
+    """Where no new one comes; roles go on alternating, which one format demands."""
+    worker = session(keep_first=2, keep_recent=2)
+    messages = [Message.user("Begin.")]
+    state: State | None = None
+    summary: KeptSummary | None = None
+    compactions = 0
+    for number in range(100):
+        messages.append(Message.assistant(f"answer {number} " + "so " * 60))
+        messages.append(Message.user(f"question {number} " + "why " * 60))
+        body = build(messages, format, surface=Surface("a-model"), max_tokens=99)
+        rewrite = worker.rewrite(worker.read(Call(body), format), state, summary)
+        if rewrite.wanted is not None and summary is None:
+            kept = worker.accepted(rewrite.wanted, GOOD)
+            assert isinstance(kept, KeptSummary)
+            summary = kept
+        state = worker.forwarded(rewrite.ticket)
+        told = [e for e in rewrite.events if isinstance(e, ContextCompacted)]
+        compactions += len(told)
+        sent = read(rewrite.body, format).messages
+        roles = [message.role for message in sent]
+        assert all(one != other for one, other in pairwise(roles))
+        assert check(rewrite.body, format) == ()
+        assert any(BRIEFING in message.text for message in sent) is (compactions > 0)
+
+    assert compactions >= 3
+
+
 # ------------------------------------------------------------------------- engine
 
 
@@ -381,6 +416,135 @@ def test_a_maker_that_has_too_much_to_do_is_asked_again_later() -> None:
     assert not shared.given_up()
 
 
+def test_after_an_answer_that_was_cut_more_room_is_given_twice() -> None:
+    """Whoever of the replicas asks; what came to nothing otherwise gets none."""
+    shared = Shared()
+    cuts = []
+    for number in range(1, 80):
+        shared.go(number, number)
+        for maker in shared.makers:
+            cuts += [wanted.cuts for wanted in maker.asked]
+            maker.answer("cut" if len(cuts) != 2 else "blank")
+    assert cuts[:5] == [0, 1, 1, 2, 3]
+
+    recorder = Recorder()
+    background = BackgroundSummaries(recorder, max_summary_tokens=300)
+    for count in range(4):
+        background.start(replace(wanted_one(), cuts=count))
+        settled(background)
+    assert [request.max_tokens for request in recorder.requests] == [300, 600, 1_200, 1_200]
+
+
+def test_of_requests_that_are_on_their_way_together_one_has_a_summary_made() -> None:
+    """Though each is a turn longer than the other, and wants one of more messages."""
+    shared = Shared()
+    number = shared.until(lambda rewrite: rewrite.wanted)
+    shared = Shared()
+    turns = range(number - 1, number + 5)
+    engines = [shared.engines[turn % 2] for turn in turns]
+    rewrites = [
+        engine.rewrite(turn_of(engine.engine.session, turn))
+        for engine, turn in zip(engines, turns, strict=True)
+    ]
+    wanted = {rewrite.wanted.key for rewrite in rewrites if rewrite.wanted is not None}
+    for engine, rewrite in zip(engines, rewrites, strict=True):
+        engine.forwarded(rewrite.ticket)
+
+    assert len(wanted) > 1
+    assert shared.asked == 1
+
+
+class Slow(InMemoryStore):
+    """A store that answers after all, once it may."""
+
+    never_waits = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.holds: Callable[[bytes], bool] = lambda _: False
+        self.is_held = asyncio.Event()
+
+    async def swap(self, key: bytes, expected: bytes | None, value: bytes) -> bool:
+        """Write, and answer late."""
+        is_swapped = await super().swap(key, expected, value)
+        if self.holds(key):
+            self.is_held.set()
+            await asyncio.Event().wait()
+        return is_swapped
+
+
+@pytest.mark.parametrize("held", ["lease", "briefs", "summary"])
+def test_a_request_that_is_cancelled_stops_no_summary(held: str) -> None:
+    """Whatever it was about to write: the slot is free again, and no answer is lost."""
+
+    async def go() -> None:
+        store, maker = Slow(), ScriptedMaker()
+        engine = Engine(
+            Policy(limit_tokens=LIMIT, summaries=True),
+            store,
+            CharTokenCounter(),
+            store_seconds=60,
+            summaries=maker,
+        )
+        number = 0
+
+        async def turn() -> Rewrite:
+            rewrite = await engine.rewrite(turn_of(engine.session, number))
+            await engine.forwarded(rewrite.ticket)
+            return rewrite
+
+        def is_held(key: bytes) -> bool:
+            kind = key[:1] if key[:1] == LEASE else key[TOGETHER_BYTES : TOGETHER_BYTES + 1]
+            return kind == KINDS[held]
+
+        if held == "summary":
+            while not maker.asked:
+                number += 1
+                await turn()
+            maker.answer("good")
+        store.holds = is_held
+        request: asyncio.Task[Rewrite] | None = None
+        while not store.is_held.is_set():
+            number += 1
+            assert number < 40
+            request = asyncio.create_task(turn())
+            holding = asyncio.create_task(store.is_held.wait())
+            await asyncio.wait({request, holding}, return_when=asyncio.FIRST_COMPLETED)
+            holding.cancel()
+        assert request is not None
+        request.cancel()
+        await asyncio.gather(request, return_exceptions=True)
+        store.holds = lambda _: False
+
+        said = ""
+        for _ in range(12):
+            number += 1
+            maker.answer("good")
+            said = text_of(await turn())
+        assert "Ship the parser" in said
+
+    asyncio.run(go())
+
+
+KINDS = {"lease": LEASE, "briefs": b"b", "summary": b"t"}
+"""How keys of each kind are marked."""
+
+
+def test_a_summary_that_cannot_be_kept_yet_is_kept_later() -> None:
+    """It has been paid for."""
+    shared = Shared(1)
+    number = shared.until(lambda _: shared.asked)
+    shared.makers[0].answer("good")
+    engine = shared.engines[0].engine
+    there, engine._briefs = engine._briefs, Briefs(Down(), b"x")
+    shared.go(number)
+    engine._briefs = there
+    engine._pause.after_success()
+    shared.until(lambda rewrite: "Ship the parser" in text_of(rewrite), number + 1)
+
+    assert not shared.given_up()
+
+
 class Down:
     """A store that cannot be reached."""
 
@@ -506,8 +670,44 @@ def test_one_that_never_answers_is_given_up_in_time() -> None:
     assert (made.cause, made.answer, made.is_over) == ("timed out", None, True)
 
 
+def test_where_no_thread_can_be_had_no_summary_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the interpreter's end, or under a limit of the system's; no request fails for it."""
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    maker, wanted = BackgroundSummaries(Recorder()), wanted_one()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        assert not maker.start(wanted)
+    assert maker.start(wanted)
+    settled(maker)
+
+
+def test_a_record_is_as_long_as_was_said_or_as_the_model_reads() -> None:
+    """A setting comes first, then what the summarizer says of its model, then what most can read."""
+
+    class Reader(Recorder):
+        def record_bytes(self, max_tokens: int) -> int:
+            """Less where the answer needs more."""
+            return 3_000 - max_tokens
+
+    wanted = wanted_one()
+    sizes = []
+    for recorder, given in ((Recorder(), None), (Reader(), None), (Reader(), 1_500)):
+        maker = BackgroundSummaries(recorder, max_summary_tokens=1_000, record_bytes=given)
+        maker.start(wanted)
+        settled(maker)
+        (request,) = recorder.requests
+        record = request.prompt.partition("<record>\n")[2].partition("\n</record>")[0]
+        sizes.append(len(record.encode()))
+
+    assert 1_000 < sizes[2] <= 1_500 < sizes[1] <= 2_000 < sizes[0]
+
+
 @pytest.mark.parametrize(
-    "settings", [{"at_once": 0}, {"max_summary_tokens": 10}, {"timeout_seconds": 0}]
+    "settings",
+    [{"at_once": 0}, {"max_summary_tokens": 10}, {"timeout_seconds": 0}, {"record_bytes": 10}],
 )
 def test_settings_that_make_no_sense_are_refused(settings: Json) -> None:
     """By their names."""

@@ -17,14 +17,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from trimtab.constraints import UNCONSTRAINED, Constraints
-from trimtab.messages import Message, ToolResult
+from trimtab.messages import Message, Text, ToolResult
 from trimtab.plan import Ref
 
 __all__ = [
+    "BRIEFING",
     "MADE_PREFIX",
+    "SUMMARY_LINE",
     "Atom",
     "Boundaries",
     "Piece",
+    "is_briefing",
     "is_made",
     "protected_pieces",
     "round_starts",
@@ -41,6 +44,16 @@ MARKER = (
 """Says that something is missing. It holds no count, date or size: it is the same at each
 compaction, so that nothing before or behind it drifts. A user message whose first line it is
 was made by us, also where it went through JSON and lost its origin."""
+
+
+BRIEFING = (
+    f"{MADE_PREFIX}this briefing stands for earlier messages. It is for reference and asks for "
+    "nothing.]"
+)
+"""First line of each briefing. It holds no count, date or size."""
+
+SUMMARY_LINE = "Summary by a model:"
+"""Stands between the ledger of a briefing and the summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +266,22 @@ def is_made(message: Message) -> bool:
         return True
     if message.role != "user" or not message.has_own_words:
         return False
-    return message.text.partition("\n")[0] == MARKER
+    return message.text.partition("\n")[0] == MARKER or is_briefing(message)
+
+
+def is_briefing(message: Message) -> bool:
+    """Whether a message is a briefing, by its origin or, where it went through JSON, by its form.
+
+    That is one text with the first line and the summary's. Words that a client put beside it
+    in a part of their own are somebody's, and so is the message.
+    """
+    if message.origin is not None or message.role != "user" or not message.has_own_words:
+        return message.origin == "summary"
+    match message.parts:
+        case [Text(text)]:
+            return text.startswith(f"{BRIEFING}\n\n") and f"\n\n{SUMMARY_LINE}\n" in text
+        case _:
+            return False
 
 
 def split_marker(text: str) -> tuple[str, str] | None:

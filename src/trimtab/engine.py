@@ -9,6 +9,7 @@ event says so, and this process remembers for itself until it is back.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from uuid import uuid4
 
+from trimtab.briefing import Refused
 from trimtab.errors import PolicyError, StoreError, TrimtabError
 from trimtab.events import Event, StoreUnavailable, SummaryGivenUp, SummaryGivenUpCause
 from trimtab.policy import Policy
@@ -121,6 +123,8 @@ class Engine:
         self._summaries = summaries
         self._briefs = Briefs(self.store, uuid4().bytes)
         self._asking: dict[bytes, bytes] = {}  # conversations, by what is wanted of them
+        self._made: deque[MadeSummary] = deque()  # what came back and is not kept yet
+        self._unclaimed: list[WantedSummary] = []  # of which it is not known whose it is to make
         self._pause = Pause()
         self._recent = RecentTurns()
         self._spare = Lines(in_memory(_SPARE_BYTES), self._tell_one)
@@ -185,8 +189,7 @@ class Engine:
             rewrite = self.session.rewrite(
                 turn, await self._find(turn), briefed.summary, may_ask=briefed.may_ask
             )
-            if rewrite.wanted is not None and rewrite.wanted.tokens < briefed.needed_tokens:
-                rewrite = _unasking(rewrite)
+            rewrite = _asking_as(rewrite, briefed)
         self._tell(rewrite.events)
         return rewrite
 
@@ -252,33 +255,69 @@ class Engine:
         maker, wanted = self._summaries, ticket.wanted
         if maker is None or wanted is None or wanted.key in self._asking:
             return
-        seconds = maker.longest_seconds
-        if await self._asked(lambda: self._briefs.claim(ticket.turn, wanted, seconds)):
-            self._asking[wanted.key] = conversation_of(ticket.turn)
-            if not maker.start(wanted):
-                await self._drop(wanted, 0)
+        self._asking[wanted.key] = conversation_of(ticket.turn)
+        is_ours: bool | None = None
+        try:
+            seconds = maker.longest_seconds
+            is_ours = await self._asked(lambda: self._briefs.claim(ticket.turn, wanted, seconds))
+        finally:
+            if is_ours is None:  # too slow, or the request was cancelled: it may be ours after all
+                self._unclaimed.append(wanted)
+        if is_ours is False:
+            self._asking.pop(wanted.key, None)
+        elif is_ours and not maker.start(wanted):
+            await self._drop(wanted)
 
     async def _collect(self, maker: SummaryMaker) -> None:
-        """Judge and keep what came back."""
-        for made in maker.collect():
-            wanted = made.wanted
-            if made.cause:
-                if made.is_over:
-                    await self._drop(wanted, 0)
-                self._tell_one(_given_up(made, made.cause, made.reason))
-                continue
-            judged = self.session.accepted(wanted, made.answer)
-            if isinstance(judged, KeptSummary):
-                conversation = self._asking.pop(wanted.key, b"")
-                await self._asked(partial(self._briefs.keep, conversation, wanted, judged))
-            else:
-                await self._drop(wanted, judged.needed_tokens)
-                self._tell_one(_given_up(made, judged.cause, judged.reason))
+        """Judge and keep what came back.
 
-    async def _drop(self, wanted: WantedSummary, needed_tokens: int) -> None:
-        conversation = self._asking.pop(wanted.key, None)
+        Requests that are cancelled meanwhile lose none of it: the next one goes on.
+        """
+        self._made.extend(maker.collect())
+        while self._made:
+            made = self._made.popleft()
+            try:
+                is_kept = await self._take(made)
+            except BaseException as error:
+                if not isinstance(error, Exception):  # the request was cancelled
+                    self._made.appendleft(made)
+                raise
+            if not is_kept:
+                self._made.appendleft(made)
+                break
+        while self._unclaimed:
+            await self._drop(self._unclaimed.pop())
+
+    async def _take(self, made: MadeSummary) -> bool:
+        """Judge and keep one; False where it could not be kept yet."""
+        wanted = made.wanted
+        if made.cause:
+            if made.is_over:
+                await self._drop(wanted)
+            self._tell_one(_given_up(made, made.cause, made.reason))
+            return True
+        judged = self.session.accepted(wanted, made.answer)
+        if isinstance(judged, Refused):
+            await self._drop(wanted, judged.needed_tokens, is_cut=judged.is_cut)
+            self._tell_one(_given_up(made, judged.cause, judged.reason))
+            return True
+        conversation = self._asking.get(wanted.key, b"")
+        return await self._asked(partial(self._keep, conversation, wanted, judged)) is not None
+
+    async def _keep(self, conversation: bytes, wanted: WantedSummary, summary: KeptSummary) -> bool:
+        await self._briefs.keep(conversation, wanted, summary)
+        self._asking.pop(wanted.key, None)
+        return True
+
+    async def _drop(
+        self, wanted: WantedSummary, needed_tokens: int = 0, *, is_cut: bool = False
+    ) -> None:
+        """Let another be asked for."""
+        conversation = self._asking.get(wanted.key)
         if conversation is not None:
-            await self._asked(partial(self._briefs.give_up, conversation, wanted, needed_tokens))
+            give_up = partial(self._briefs.give_up, is_cut=is_cut)
+            await self._asked(partial(give_up, conversation, wanted, needed_tokens))
+            self._asking.pop(wanted.key, None)
 
     # ---------------------------------------------------------------- stores
 
@@ -345,9 +384,14 @@ _NOT_KNOWN = Briefed(may_ask=False)
 """Of a store that cannot be reached: somebody else may be at it."""
 
 
-def _unasking(rewrite: Rewrite) -> Rewrite:
-    """The same, which wants no summary."""
-    return replace(rewrite, wanted=None, ticket=replace(rewrite.ticket, wanted=None))
+def _asking_as(rewrite: Rewrite, briefed: Briefed) -> Rewrite:
+    """The same, which wants what is worth asking for after earlier answers."""
+    wanted = rewrite.wanted
+    if wanted is None or not (briefed.needed_tokens or briefed.cuts):
+        return rewrite
+    is_worth_it = wanted.tokens >= briefed.needed_tokens
+    wanted = replace(wanted, cuts=briefed.cuts) if is_worth_it else None
+    return replace(rewrite, wanted=wanted, ticket=replace(rewrite.ticket, wanted=wanted))
 
 
 def _given_up(made: MadeSummary, cause: str, reason: str) -> SummaryGivenUp:

@@ -30,6 +30,7 @@ __all__ = [
     "Slot",
     "apply",
     "compose",
+    "places_in",
 ]
 
 
@@ -221,6 +222,12 @@ def apply(plan: Plan, messages: Sequence[Message]) -> tuple[Slot, ...]:
     return tuple(slots)
 
 
+def places_in(plan: Plan, messages: Sequence[Message]) -> dict[int, int]:
+    """Where messages of the history stand in the view that a plan makes."""
+    slots = enumerate(apply(plan, messages))
+    return {slot.source: place for place, slot in slots if slot.source is not None}
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """What is changed of one message. Its hash, which goes through all words of it, is kept.
@@ -373,11 +380,14 @@ class _Composer:
                 self._joined.setdefault(edit.joins, []).append(edit)
         self._unmade: set[int] = set()  # ids of made messages that the second plan drops
         self._remade: dict[int, Message] = {}  # what it makes of others, by their ids
+        self._ahead: dict[int, list[Edit]] = {}  # what it puts before others, by their ids
 
     def compose(self, second: Plan) -> Plan:
         later = [edit for old in second for edit in self._translate(old)]
         kept: list[Edit] = []
         for edit in self._first:
+            if isinstance(edit, Fold):
+                kept += self._ahead.get(id(edit.message), ())
             if isinstance(edit, Fold) and id(edit.message) in self._unmade:
                 kept += [Drop(ref, edit.reason) for ref in edit.removed]
             elif isinstance(edit, Fold) and id(edit.message) in self._remade:
@@ -409,11 +419,12 @@ class _Composer:
             case Fold():
                 removed = [ref for old in edit.removed for ref in self._refs(old, is_drop=True)]
                 joins = None if edit.joins is None else self._slots[edit.joins].source
-                return [
-                    replace(
-                        edit, removed=tuple(removed), before=self._before(edit.before), joins=joins
-                    )
-                ]
+                before, follower = self._before(edit.before)
+                fold = replace(edit, removed=tuple(removed), before=before, joins=joins)
+                if follower is None:
+                    return [fold]
+                self._ahead.setdefault(id(follower), []).append(fold)
+                return []
 
     def _remake(self, made: Message, edit: Replace) -> None:
         """Change what the first plan made: a result that it moved can be large."""
@@ -446,12 +457,14 @@ class _Composer:
         source = self._messages[slot.source or 0]
         return [part for part in range(len(source.parts)) if part not in slot.dropped]
 
-    def _before(self, place: int) -> int:
-        for slot in self._slots[place:]:
-            if slot.source is not None:
-                return slot.source
-            return self._makers[id(slot.message)].before
-        return len(self._messages)
+    def _before(self, place: int) -> tuple[int, Message | None]:
+        """The original place, and the message of the first plan's that stands behind it there."""
+        if place >= len(self._slots):
+            return len(self._messages), None
+        slot = self._slots[place]
+        if slot.source is not None:
+            return slot.source, None
+        return self._makers[id(slot.message)].before, slot.message
 
 
 OutcomeStatus: TypeAlias = Literal["untouched", "fits", "unmet", "unsatisfiable"]

@@ -90,6 +90,8 @@ class Policy:
             client sets none of its own. Those of a client always stay as they are.
         summaries: Whether summaries of the older part are wanted before a compaction is due, and
             put in its place where one is there by then. They need somebody who makes them.
+        summary_min_gain: By what share a summary must be smaller than what it stands for, from 0
+            to below 1.
         tools: What single tools do, by name, beside those that are known
             (:data:`~trimtab.strategies.targets.KNOWN_TOOLS`). A tool that
             nobody knows makes no result stale.
@@ -114,6 +116,7 @@ class Policy:
     preset: Preset | None = None
     cache_markers: CacheMarkers = "off"
     summaries: bool = False
+    summary_min_gain: float = 0.2
     tools: Mapping[str, ToolKind] = field(default_factory=dict)
     is_error: Callable[[ToolResult], bool] | None = None
     ledger: bool = True
@@ -126,6 +129,10 @@ class Policy:
         for setting, least in _WHOLE_OR_NONE:
             if getattr(self, setting) is not None:
                 require_whole(setting, getattr(self, setting), least)
+        if not 0 <= self.summary_min_gain < 1:
+            raise PolicyError(
+                "summary_min_gain", self.summary_min_gain, "it must be from 0 to below 1"
+            )
         for setting in ("protect", "is_error"):
             if not (getattr(self, setting) is None or callable(getattr(self, setting))):
                 raise PolicyError(setting, getattr(self, setting), "it must be a function, or None")

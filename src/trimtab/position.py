@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from trimtab.budget import Limits, Scale
 from trimtab.chain import digest
-from trimtab.constraints import Constraints
 from trimtab.events import ReserveCut
-from trimtab.messages import Message
-from trimtab.plan import EMPTY_PLAN, Plan, apply
+from trimtab.plan import EMPTY_PLAN, Plan
 from trimtab.policy import Policy
 from trimtab.recall import Known, View
 from trimtab.state import State, SurfaceDigest
@@ -27,7 +24,6 @@ __all__ = [
     "after",
     "is_of",
     "mending",
-    "places_in",
     "scale_for",
     "surface_of",
     "tracker_for",
@@ -167,34 +163,7 @@ def mending(request: Request, policy: Policy) -> Plan:
 
 def after(plan: Plan, arrived: History, policy: Policy) -> History:
     """The history that a plan makes, weighed."""
-    if not plan:
-        return arrived
-    messages = [slot.message for slot in apply(plan, arrived.messages)]
-    constraints = _shifted(arrived.constraints, plan, arrived.messages)
-    return History.weigh(messages, arrived.fixed_tokens, arrived.measure, policy, constraints)
-
-
-def places_in(plan: Plan, messages: Sequence[Message]) -> dict[int, int]:
-    """Where messages of the history stand in the view that a plan makes."""
-    slots = enumerate(apply(plan, messages))
-    return {slot.source: place for place, slot in slots if slot.source is not None}
-
-
-def _shifted(constraints: Constraints, plan: Plan, messages: Sequence[Message]) -> Constraints:
-    """The same constraints for the view that a plan makes of the messages."""
-    places = places_in(plan, messages)
-
-    def moved(old: frozenset[int]) -> frozenset[int]:
-        return frozenset(places[place] for place in old if place in places)
-
-    loop, turn = constraints.open_loop_start, constraints.turn_start
-    return replace(
-        constraints,
-        frozen=moved(constraints.frozen),
-        illegal_starts=moved(constraints.illegal_starts),
-        open_loop_start=None if loop is None else places.get(loop),
-        turn_start=None if turn is None else places.get(turn),
-    )
+    return arrived.under(plan, policy) if plan else arrived
 
 
 def tracker_for(

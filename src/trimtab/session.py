@@ -52,14 +52,13 @@ from trimtab.events import EditsQuarantined, Event, LimitLearned, ReserveCut
 from trimtab.ladder import climb, clip_alone
 from trimtab.lineage import extends, first_difference
 from trimtab.messages import Message
-from trimtab.plan import EMPTY_PLAN, Forbidden, Outcome, Plan, compose
+from trimtab.plan import EMPTY_PLAN, Forbidden, Outcome, Plan, compose, places_in
 from trimtab.policy import Policy, Preset
 from trimtab.position import (
     Position,
     after,
     is_of,
     mending,
-    places_in,
     scale_for,
     surface_of,
     tracker_for,
@@ -96,9 +95,6 @@ _UNTOLD_SHARE = 0.8
 
 _RECALL, _OURS = "recall", "trimtab"
 """What the tool is called that gives back what was left out; clients put our name in front."""
-
-_LEAST_GAIN = 0.2
-"""By what share a summary must be smaller than what it stands for."""
 
 _ASKING_SHARE = 0.6
 """Of the trigger: from here on a summary is wanted, so that it is there when one is due."""
@@ -252,12 +248,9 @@ class Session:
 
         Returns:
             What may stand for the messages from now on; or why it may not.
-
-        Raises:
-            TokenCountError: If the counter fails.
         """
         measure = self._measure(wanted.model)
-        judged = judge(summary, wanted.tokens, _LEAST_GAIN, measure.text)
+        judged = judge(summary, wanted.tokens, self.policy.summary_min_gain, measure.text)
         if isinstance(judged, Refused) or not isinstance(summary, Summary):
             assert isinstance(judged, Refused)
             return judged

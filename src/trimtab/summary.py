@@ -132,6 +132,7 @@ class WantedSummary:
         messages: What is sent up to its end, oldest first.
         start: The first of ``messages`` that it stands for.
         model: Whose tokens were counted.
+        cuts: Answers since the last good one that were cut at their length.
     """
 
     key: bytes
@@ -141,6 +142,7 @@ class WantedSummary:
     messages: tuple[Message, ...] = field(repr=False)
     start: int
     model: str = ""
+    cuts: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -464,6 +464,55 @@ def test_an_answer_that_is_none_is_given_up(name: str) -> None:
     assert all(len(told.reason) < 100 for told in events.given_up)
 
 
+def test_after_an_answer_that_was_cut_more_room_is_given_twice() -> None:
+    """Then no more; a good answer ends it."""
+    summarizer = saying(stop_reason="length")
+    compaction, _ = strategy(summarizer)
+    drive(compaction, SETTINGS, [pair(number) for number in range(40)])
+    asked = [request.max_tokens for request in summarizer.requests]
+    assert asked == [2_000, 4_000, *[8_000] * (len(asked) - 2)]
+    assert len(asked) > 3
+
+    summarizer = saying(stop_reason="refusal")
+    compaction, _ = strategy(summarizer)
+    drive(compaction, SETTINGS, [pair(number) for number in range(40)])
+    assert {request.max_tokens for request in summarizer.requests} == {2_000}
+
+
+def test_a_record_is_as_long_as_was_said() -> None:
+    """For a model with a small window; less than a message makes no record."""
+    summarizer = saying()
+    compaction, _ = strategy(summarizer, record_bytes=1_500)
+    armed(compaction)
+    compaction.wait()
+    [request] = summarizer.requests
+    record = request.prompt.partition("<record>\n")[2].partition("\n</record>")[0]
+    assert 1_000 < len(record.encode()) <= 1_500
+    with pytest.raises(PolicyError, match="record_bytes"):
+        strategy(saying(), record_bytes=999)
+
+
+def test_an_answer_that_cannot_be_counted_leaves_no_wedge() -> None:
+    """The counter fails on it alone; the next one is asked for and used."""
+
+    class Counter:
+        name = "failing"
+        quality: Quality = "estimate"
+
+        def count(self, text: str) -> int:
+            if text.startswith("strange"):
+                raise ValueError
+            return len(text) // 4
+
+    replies = iter(["strange", *[PARSER] * 50])
+    compaction, events = strategy(Scripted(lambda _: Summary(next(replies), "stop")))
+    run = drive(
+        compaction, config(2_000, counter=Counter()), [pair(number) for number in range(40)]
+    )
+    assert [told.cause for told in events.given_up] == ["failed"]
+    assert briefings(run.messages)
+
+
 class _Plain:
     """Answers without being awaitable."""
 

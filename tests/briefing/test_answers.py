@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trimtab import Summary
+from trimtab import Summary, TokenCountError
 from trimtab.briefing import Accepted, Refused, judge
 
 
@@ -75,3 +75,37 @@ def test_no_word_of_an_answer_stands_in_a_verdict() -> None:
     """Verdicts end up in logs."""
     told = f"{judge(Summary('secret', 'stop'), 100, 0.2, count)!r}"
     assert "secret" not in told
+
+
+@pytest.mark.parametrize(
+    ("stop", "is_cut"),
+    [
+        ("length", True),
+        ("MAX_TOKENS", True),
+        ("max_output_tokens", True),
+        ("incomplete", True),
+        ("content_filter", False),
+        ("refusal", False),
+        ("stop", False),
+    ],
+)
+def test_an_answer_that_was_cut_at_its_length_says_so(
+    stop: str,
+    is_cut: bool,  # noqa: FBT001 - what must come out
+) -> None:
+    """More room may help then, and only then."""
+    verdict = judge(Summary("half a sen", stop), 1_000, 0.2, count)
+
+    assert isinstance(verdict, Accepted) is (stop == "stop")
+    assert getattr(verdict, "is_cut", False) is is_cut
+
+
+def test_an_answer_that_cannot_be_counted_is_refused() -> None:
+    """Whoever looks at it is busy with something else, and must not fail for it."""
+
+    def fail(_: str) -> int:
+        raise TokenCountError("the counter has raised ValueError")
+
+    verdict = judge(Summary("good", "stop"), 1_000, 0.2, fail)
+
+    assert verdict == Refused("failed", "the counter has raised ValueError")

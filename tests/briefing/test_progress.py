@@ -55,3 +55,10 @@ def test_after_an_answer_that_was_too_large_only_a_larger_span_is_worth_asking()
     again = progress.asked(SPAN).too_large(500)
     assert again.back_off.needed_tokens == 501
     assert again.dropped().back_off.needed_tokens == 501
+
+
+def test_answers_that_were_cut_are_counted_until_a_good_one() -> None:
+    """Whoever asks next gives more room for each."""
+    progress = Progress().asked(SPAN).failed(is_cut=True).asked(SPAN).failed()
+    assert progress.asked(SPAN).failed(is_cut=True).back_off == BackOff(3, 7, cuts=2)
+    assert progress.asked(SPAN).accepted("text").used().back_off == BackOff()

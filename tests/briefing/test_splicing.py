@@ -75,8 +75,30 @@ def test_the_span_is_replaced_and_the_rest_is_the_very_same() -> None:
     assert the_briefing(done).text.endswith("\n\nSummary by a model:\nsaid")
 
 
-def test_without_a_head_a_briefing_comes_first() -> None:
-    """What is protected of the span follows it."""
+def test_the_question_under_way_follows_the_briefing() -> None:
+    """Also where nothing before it goes; instructions and the first user message stay in front."""
+    call = ToolCall("c", "look", "{}")
+    rounds = [m for _ in range(6) for m in (Message.assistant(call), Message.tool("c", "r"))]
+    asked = [Message.user("The question."), *rounds]
+    for begun in (
+        [*pair(0)],
+        [Message.system("s"), *pair(0)],
+        [Message.system("s"), Message.user("the first")],
+    ):
+        head = len(begun)
+        done = spliced([*begun, *asked], span(head, head + 9))
+        texts = [message.text for message in done.messages]
+        assert texts.index("The question.") > done.messages.index(the_briefing(done))
+        assert [m for m in done.messages if m in begun] == begun
+        assert done.messages[: len(begun)] == begun
+
+    first = [Message.system("s"), Message.user("the first"), Message.assistant("a"), *asked]
+    done = spliced(first, span(0, 11))
+    assert shape(done.messages)[:5] == "suAUA"
+
+
+def test_without_a_head_a_briefing_follows_the_first_user_message() -> None:
+    """That is what the conversation is about."""
     assert shape(spliced(talk("pairs", 6), span(0, 8)).messages) == "uAUAuaua"
     assert shape(spliced([Message.assistant("hi"), *talk("pairs", 5)], span(0, 7)).messages) == (
         "UAuAuaua"
@@ -342,3 +364,19 @@ def test_without_a_briefing_or_a_marker_a_plan_stays_what_it_is() -> None:
         history = history_of(messages, settings)
         done = with_marker_absorbed(history, by_rule.plan, settings.limits(3_000))
         assert done.messages == by_rule.messages
+
+
+@pytest.mark.parametrize("tokens", [700, 900, 1_200])
+def test_what_the_format_forbids_holds_in_the_tail(tokens: int) -> None:
+    """A message that is not understood stays there, whole; the turn under way is not cut."""
+    messages = talk("pairs", 16)
+    frozen = frozenset({22, 25})
+    settings = config(tokens)
+    history = History.weigh(
+        messages, 0, settings.measure, settings.policy, Constraints(frozen=frozen, turn_start=26)
+    )
+    done = splice(history, span(1, 19), "said", settings.limits(tokens))
+
+    assert len(done.messages) < len(messages) - 18
+    for place in (*frozen, 26):
+        assert any(message is messages[place] for message in done.messages)

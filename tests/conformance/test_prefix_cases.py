@@ -34,15 +34,16 @@ from trimtab.messages import Surface, Text, ToolResult
 from trimtab.policy import Preset
 from trimtab.session import Rewrite
 from trimtab.stores import InMemoryStore, Store, sqlite
+from trimtab.summary import SummaryMaker
 from trimtab.wire import CacheHints, Call, build, check, format_named, read, with_cache_markers
 
 KINDS = {2, 10, 12, 13, 14}
 AREAS = {"memo", "store"}
 """Those of the area ``adapter`` are in test_cases.py."""
 
-IN_MEMORY = {
-    "89-append-during-compaction-lost.json": "in test_memory_cases.py, where summaries are written",
-    "90-concurrent-compactions.json": "in test_memory_cases.py, where summaries are written",
+ELSEWHERE = {
+    "89-append-during-compaction-lost.json": "in test_summary_cases.py and test_memory_cases.py",
+    "90-concurrent-compactions.json": "in test_summary_cases.py and test_memory_cases.py",
 }
 
 ALSO = {"58-dict-order-changes-args.json", "80-big-int-rounding.json"}
@@ -54,7 +55,7 @@ def in_scope() -> set[str]:
     return {
         name
         for name, case in cases().items()
-        if int(case["kind"].split()[0]) in KINDS and case["area"] in AREAS and name not in IN_MEMORY
+        if int(case["kind"].split()[0]) in KINDS and case["area"] in AREAS and name not in ELSEWHERE
     }
 
 
@@ -101,6 +102,7 @@ class Worker:
         policy: What its user wants.
         store: What outlives it.
         now: Its clock, in seconds.
+        summaries: Who makes summaries for it; None for nobody.
         events: What it told.
     """
 
@@ -108,6 +110,7 @@ class Worker:
     policy: Policy
     store: Store = field(default_factory=in_memory)
     now: float = 1_000.0
+    summaries: SummaryMaker | None = None
     events: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -117,6 +120,7 @@ class Worker:
                 self.store,
                 CharTokenCounter(),
                 on_event=self.events.append,
+                summaries=self.summaries,
                 store_seconds=_SECONDS,
             )
         )
@@ -737,4 +741,4 @@ def test_digits_survive_store_and_replay(format: str) -> None:  # noqa: A002 - t
 def test_every_case_in_scope_has_a_test() -> None:
     """No case is forgotten, and none is listed that is not there."""
     assert in_scope() | ALSO == TESTED
-    assert IN_MEMORY.keys() <= cases().keys()
+    assert ELSEWHERE.keys() <= cases().keys()

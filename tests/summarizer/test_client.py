@@ -294,6 +294,22 @@ def test_a_route_that_cannot_be_taken_is_refused() -> None:
         model_summarizer("test", route="auto")
 
 
+@pytest.mark.parametrize(
+    ("name", "max_tokens", "record_bytes"),
+    [
+        ("anthropic:claude-haiku-4-5", 2_000, 480_000),
+        ("openai:gpt-4", 2_000, 3 * (8_192 - 2_000 - 1_000)),
+        ("gpt-4", 8_000, 3 * (4_096 - 1_000)),
+        ("nobody-knows-me", 2_000, 480_000),
+    ],
+)
+def test_a_record_is_as_long_as_the_model_can_read(
+    name: str, max_tokens: int, record_bytes: int
+) -> None:
+    """Beside its answer, by its window where that is known."""
+    assert model_summarizer(name).record_bytes(max_tokens) == record_bytes
+
+
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """And not first when a summary is due."""
     monkeypatch.setattr("trimtab.summarizer.client.find_spec", lambda _: None)

@@ -5,6 +5,7 @@
     llm_compaction   LlmCompaction: decides at each call, never waits
     summaries        BackgroundSummaries: makes what an engine wants for its conversations
     retry            when and how often a model is asked again
+    wording          what a request holds
     attempts         asks, with a time limit for each attempt
     jobs             a task on the loop that runs, or a thread with a loop of its own
 

@@ -27,6 +27,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -35,7 +36,18 @@ from trimtab.background.lists import by_rule, history_of, with_briefing
 from trimtab.background.prefix import Prefix
 from trimtab.background.requests import Flight, Requests
 from trimtab.background.retry import Retry
-from trimtab.briefing import Accepted, Phase, Progress, Span, choose_span, judge, moved, named
+from trimtab.background.wording import LEAST_RECORD_BYTES, Wording
+from trimtab.briefing import (
+    Accepted,
+    Phase,
+    Progress,
+    Refused,
+    Span,
+    choose_span,
+    judge,
+    moved,
+    named,
+)
 from trimtab.compaction import (
     Compacted,
     CompactionConfig,
@@ -60,9 +72,8 @@ from trimtab.messages import Message
 from trimtab.plan import Outcome
 from trimtab.policy import Policy, require_whole
 from trimtab.refusal import Refusal
-from trimtab.summarizer.prompt import INSTRUCTION, SYSTEM, prompt_for
-from trimtab.summarizer.rendering import render_span
-from trimtab.summary import Summarizer, Summary, SummaryRequest, SummaryStats, SummaryTotals
+from trimtab.summarizer.prompt import INSTRUCTION, SYSTEM
+from trimtab.summary import Summarizer, Summary, SummaryStats, SummaryTotals
 
 if TYPE_CHECKING:
     from trimtab.background.attempts import Outcome as Answer
@@ -106,12 +117,15 @@ class LlmCompaction:
         retain_tail_tokens: What the newest messages weigh that are never summed up, 0 or more;
             None is a fourth of the budget, at most 20,000.
         max_summary_tokens: What a summary may weigh, 256 or more; less is 256, which is told.
+            After an answer that was cut at its length, and after another, it is twice as much.
         timeout: Seconds for each attempt, above 0.
         retry: When and how often a failed attempt is made again.
         system_prompt: What the summarizing model is told it is.
         instruction: What is asked of it, behind the record.
         min_gain: By what share a summary must be smaller than what it stands for, from 0 to
             below 1; None takes it at any size.
+        record_bytes: UTF-8 bytes of the record that a request holds, 1,000 or more; None for as
+            much as the model is known to read, at most 480,000.
         on_event: Is told each event, by the thread that calls; what it raises changes nothing.
 
     Attributes:
@@ -135,6 +149,7 @@ class LlmCompaction:
         system_prompt: str = SYSTEM,
         instruction: str = INSTRUCTION,
         min_gain: float | None = 0.2,
+        record_bytes: int | None = None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
         if not callable(getattr(summarizer, "summarize", None)):
@@ -142,18 +157,20 @@ class LlmCompaction:
         if retain_tail_tokens is not None:
             require_whole("retain_tail_tokens", retain_tail_tokens, 0)
         require_whole("max_summary_tokens", max_summary_tokens, 0)
+        if record_bytes is not None:
+            require_whole("record_bytes", record_bytes, LEAST_RECORD_BYTES)
         if not (timeout > 0 and math.isfinite(timeout)):
             raise PolicyError("timeout", timeout, "it must be a number of seconds above 0")
         if min_gain is not None and not 0 <= min_gain < 1:
             raise PolicyError("min_gain", min_gain, "it must be from 0 to below 1, or None")
         self.last = None
         self._on_event = on_event
-        self._prompts = (system_prompt, instruction)
         self._min_gain = min_gain
         self._retain_tail_tokens = retain_tail_tokens
         self._trigger_ratio = self._clamped("trigger_ratio", trigger_ratio, _trigger(trigger_ratio))
         least = max(max_summary_tokens, _LEAST_SUMMARY_TOKENS)
-        self._max_summary_tokens = self._clamped("max_summary_tokens", max_summary_tokens, least)
+        most = self._clamped("max_summary_tokens", max_summary_tokens, least)
+        self._wording = Wording(summarizer, system_prompt, instruction, most, record_bytes)
         self._summarizer_name = type(summarizer).__name__
         self._requests = Requests(summarizer, timeout, Retry() if retry is None else retry)
         self._growth = Growth()
@@ -523,7 +540,8 @@ class LlmCompaction:
         in_thread: bool = False,
     ) -> None:
         prefix = Prefix(view[: span.cut])
-        making = _Making(prefix.messages, span.head, *self._prompts, self._max_summary_tokens)
+        cuts = self._progress.back_off.cuts
+        making = partial(self._wording.request, prefix.messages, span.head, cuts)
         self._totals = self._totals.asked()
         try:
             flight = self._requests.start(making, in_thread=in_thread)
@@ -562,7 +580,7 @@ class LlmCompaction:
         if isinstance(verdict, Accepted):
             self._progress = self._progress.accepted(verdict.text)
         else:
-            self._give_up(verdict.cause, verdict.reason, verdict.needed_tokens)
+            self._refuse(verdict)
 
     def _billed(self, summary: object) -> SummaryStats:
         """Every answer that came back is billed, used or not."""
@@ -570,15 +588,24 @@ class LlmCompaction:
         self._totals = self._totals.answered(told)
         return SummaryStats(0, told.usage, told.cost)
 
-    def _give_up(self, cause: SummaryGivenUpCause, reason: str, needed_tokens: int = 0) -> None:
-        """Be idle again, wait where that makes sense, and tell why."""
-        under_way, self._under_way = self._under_way, None
-        if cause == "too large":
-            self._progress = self._progress.too_large(needed_tokens)
-        elif cause == "stale":
-            self._progress = self._progress.dropped()
+    def _refuse(self, verdict: Refused) -> None:
+        """Give up an answer that will not do."""
+        if verdict.cause == "too large":
+            becomes = self._progress.too_large(verdict.needed_tokens)
         else:
-            self._progress = self._progress.failed()
+            becomes = self._progress.failed(is_cut=verdict.is_cut)
+        self._end(becomes, verdict.cause, verdict.reason)
+
+    def _give_up(self, cause: SummaryGivenUpCause, reason: str) -> None:
+        """Give up what is under way, or there; wait where that makes sense."""
+        is_stale = cause == "stale"
+        becomes = self._progress.dropped() if is_stale else self._progress.failed()
+        self._end(becomes, cause, reason)
+
+    def _end(self, becomes: Progress, cause: SummaryGivenUpCause, reason: str) -> None:
+        """Be idle again, and tell why."""
+        under_way, self._under_way = self._under_way, None
+        self._progress = becomes
         attempts, stats = 0, None
         if under_way is not None:
             self._requests.end(under_way.flight)
@@ -639,21 +666,6 @@ class _UnderWay:
     count: Callable[[str], int]
     attempts: int = 1
     stats: SummaryStats | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Making:
-    """Renders a request, beside the caller."""
-
-    prefix: tuple[Message, ...] = field(repr=False)
-    head: int
-    system: str = field(repr=False)
-    instruction: str = field(repr=False)
-    max_tokens: int
-
-    def __call__(self) -> SummaryRequest:
-        prompt = prompt_for(render_span(self.prefix[self.head :]), self.instruction)
-        return SummaryRequest(self.system, prompt, self.max_tokens, self.instruction, self.prefix)
 
 
 def _trigger(given: float) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trimtab.errors import PolicyError, SummaryError
 from trimtab.policy import require_whole
 
-__all__ = ["Retry", "is_retryable", "wait_asked"]
+__all__ = ["Retry", "is_retryable", "roomier", "wait_asked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,21 @@ class Retry:
 
 _MOST_STEPS = 64
 """A wait that has not reached its longest by then hardly grows at all."""
+
+
+_MOST_DOUBLINGS = 2
+"""Times that a model gets more room because its answers were cut; what is four times as long
+as was wanted will not be a summary at eight times either."""
+
+
+def roomier(max_tokens: int, cuts: int) -> int:
+    """Most output tokens of the next request.
+
+    Args:
+        max_tokens: Those of the first.
+        cuts: Answers since the last good one that were cut at their length.
+    """
+    return max_tokens << min(cuts, _MOST_DOUBLINGS)
 
 
 def is_retryable(error: BaseException) -> bool:

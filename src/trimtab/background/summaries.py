@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 from trimtab.background.requests import Flight, Requests
 from trimtab.background.retry import Retry
+from trimtab.background.wording import LEAST_RECORD_BYTES, Wording
 from trimtab.errors import PolicyError
 from trimtab.policy import require_whole
-from trimtab.summarizer.prompt import INSTRUCTION, SYSTEM, prompt_for
-from trimtab.summarizer.rendering import render_span
+from trimtab.summarizer.prompt import INSTRUCTION, SYSTEM
 from trimtab.summary import MadeSummary, Summarizer, SummaryRequest, WantedSummary
 
 if TYPE_CHECKING:
@@ -36,18 +36,21 @@ class BackgroundSummaries:
 
     Args:
         summarizer: Asks the model.
-        max_summary_tokens: Most output tokens of a summary, 256 or more.
+        max_summary_tokens: Most output tokens of a summary, 256 or more. After an answer that
+            was cut at its length, and after another, it is twice as much.
         timeout_seconds: For each attempt, above 0.
         retry: When and how often a failed attempt is made again; None for the defaults.
         at_once: Summaries that are made at the same time, 1 or more; more are not asked for.
         system: What the model is told it is.
         instruction: What it is asked.
+        record_bytes: UTF-8 bytes of the record that a request holds, 1,000 or more; None for as
+            much as the model is known to read, at most 480,000.
 
     Raises:
         PolicyError: If a setting is out of its range.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - settings, by name
         self,
         summarizer: Summarizer,
         *,
@@ -57,18 +60,19 @@ class BackgroundSummaries:
         at_once: int = 8,
         system: str = SYSTEM,
         instruction: str = INSTRUCTION,
+        record_bytes: int | None = None,
     ) -> None:
         require_whole("max_summary_tokens", max_summary_tokens, _LEAST_SUMMARY_TOKENS)
         require_whole("at_once", at_once, 1)
+        if record_bytes is not None:
+            require_whole("record_bytes", record_bytes, LEAST_RECORD_BYTES)
         if not timeout_seconds > 0:
             raise PolicyError("timeout_seconds", timeout_seconds, "it must be above 0")
         self._retry = retry or Retry()
         self._timeout = timeout_seconds
         self._requests = Requests(summarizer, timeout_seconds, self._retry)
-        self._max_tokens = max_summary_tokens
+        self._wording = Wording(summarizer, system, instruction, max_summary_tokens, record_bytes)
         self._at_once = at_once
-        self._system = system
-        self._instruction = instruction
         self._wanted: dict[Flight, WantedSummary] = {}
         self._lock = Lock()
 
@@ -82,12 +86,16 @@ class BackgroundSummaries:
         """Begin to make a summary.
 
         Returns:
-            False where so many are under way that this one is not made.
+            False where so many are under way that this one is not made, or nothing can be
+            begun beside the program.
         """
         with self._lock:
             if len(self._wanted) >= self._at_once:
                 return False
-            flight = self._requests.start(partial(self._request, wanted))
+            try:
+                flight = self._requests.start(partial(self._request, wanted))
+            except RuntimeError:  # no thread can be had, or the interpreter is ending
+                return False
             self._wanted[flight] = wanted
             return True
 
@@ -107,10 +115,7 @@ class BackgroundSummaries:
             self._at_once = 0
 
     def _request(self, wanted: WantedSummary) -> SummaryRequest:
-        prompt = prompt_for(render_span(wanted.messages[wanted.start :]), self._instruction)
-        return SummaryRequest(
-            self._system, prompt, self._max_tokens, self._instruction, wanted.messages
-        )
+        return self._wording.request(wanted.messages, wanted.start, wanted.cuts)
 
     def _made(self, flight: Flight, outcome: Outcome) -> MadeSummary | None:
         from trimtab.background.attempts import Came, Gone  # noqa: PLC0415 - it brings asyncio

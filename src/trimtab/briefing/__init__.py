@@ -15,11 +15,12 @@ The law of this package: whatever a model answers, a call keeps its result, what
 is protected stays, and only the user's own words make a rule.
 """
 
+from trimtab.boundaries import BRIEFING, is_briefing
 from trimtab.briefing.answers import Accepted, Refused, judge
 from trimtab.briefing.progress import BackOff, Phase, Progress
 from trimtab.briefing.spans import NoSpan, Span, choose_span, fingerprint, moved
 from trimtab.briefing.splicing import Spliced, splice, with_marker_absorbed
-from trimtab.briefing.texts import BRIEFING, is_briefing, named
+from trimtab.briefing.texts import named
 from trimtab.briefing.wishes import briefing_of, has_briefing, tail_tokens, wanted_summary
 
 __all__ = [

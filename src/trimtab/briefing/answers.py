@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from trimtab.errors import TokenCountError
 from trimtab.events import SummaryGivenUpCause
 from trimtab.summary import Summary
 
@@ -17,6 +18,9 @@ __all__ = ["Accepted", "Refused", "judge"]
 
 _COMPLETE = frozenset({"", "stop", "end", "end_turn", "completed"})
 """Reasons to stop that mean the model was done, in the providers' words; none given is one."""
+
+_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "incomplete"})
+"""Those that mean that the answer was cut at its length."""
 
 _REFUSAL = re.compile(
     r"\W*(?:i['\u2019]?m (?:very |really )?sorry|i am (?:very |really )?sorry|sorry(?=,)|i apologi[sz]e"
@@ -55,11 +59,13 @@ class Refused:
         cause: Why, in a word.
         reason: Why, in words for the user; no word of the answer is in it.
         needed_tokens: What a span must weigh for such an answer to do; 0 where size was not it.
+        is_cut: Whether the model was not done when it had used up its tokens.
     """
 
     cause: SummaryGivenUpCause
     reason: str
     needed_tokens: int = 0
+    is_cut: bool = False
 
 
 def judge(
@@ -72,18 +78,19 @@ def judge(
         span_tokens: What the span weighs that it would replace.
         min_gain: By what share of that it must be smaller, from 0 to below 1; None
             takes it at any size.
-        count: Counts the tokens of a text.
-
-    Raises:
-        TokenCountError: If the counter fails.
+        count: Counts the tokens of a text. Where it fails the answer is refused: the
+            caller has something else to do at that time.
     """
     if not isinstance(summary, Summary) or not isinstance(summary.text, str):
         return Refused("failed", "the summarizer returned something that is no Summary")
     told = _shortcoming(summary)
     if told:
-        return Refused("refused", told)
+        return Refused("refused", told, is_cut=_stop(summary) in _CUT)
     text = summary.text.strip()
-    tokens = count(text)
+    try:
+        tokens = count(text)
+    except TokenCountError as error:
+        return Refused("failed", str(error))
     if min_gain is not None and tokens > (1 - min_gain) * span_tokens:
         return Refused(
             "too large",
@@ -96,7 +103,7 @@ def judge(
 
 def _shortcoming(summary: Summary) -> str:
     """What an answer lacks, its size aside; empty for nothing."""
-    stop = str(summary.stop_reason or "").lower()
+    stop = _stop(summary)
     if summary.tool_calls:
         return "the answer calls a tool"
     if stop not in _COMPLETE:
@@ -106,3 +113,8 @@ def _shortcoming(summary: Summary) -> str:
     if len(summary.text) < _REFUSAL_CHARACTERS and _REFUSAL.match(summary.text):
         return "the answer is a refusal"
     return ""
+
+
+def _stop(summary: Summary) -> str:
+    """Why the model stopped, as providers spell it or nearly so."""
+    return str(summary.stop_reason or "").lower()

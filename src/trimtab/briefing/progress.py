@@ -34,16 +34,19 @@ class BackOff:
         failures: How many in a row came to nothing, size aside.
         waits: Calls that pass before the next request: 1, 3, 7, 15 and then always 31.
         needed_tokens: What a span must weigh before the next request; 0 for any.
+        cuts: How many of the failures were answers that were cut at their length.
     """
 
     failures: int = 0
     waits: int = 0
     needed_tokens: int = 0
+    cuts: int = 0
 
-    def failed(self) -> BackOff:
+    def failed(self, *, is_cut: bool = False) -> BackOff:
         """After something that may go better another time."""
         failures = self.failures + 1
-        return replace(self, failures=failures, waits=min(2**failures - 1, _MOST_WAITS))
+        waits = min(2**failures - 1, _MOST_WAITS)
+        return replace(self, failures=failures, waits=waits, cuts=self.cuts + is_cut)
 
     def too_large(self, needed_tokens: int) -> BackOff:
         """After an answer that only a larger span is worth."""
@@ -91,9 +94,9 @@ class Progress:
         """After an edit of ours moved the messages that it stands for."""
         return replace(self, span=span)
 
-    def failed(self) -> Progress:
+    def failed(self, *, is_cut: bool = False) -> Progress:
         """After it came to nothing, and may go better another time."""
-        return Progress(back_off=self.back_off.failed())
+        return Progress(back_off=self.back_off.failed(is_cut=is_cut))
 
     def too_large(self, needed_tokens: int) -> Progress:
         """After an answer that only a larger span is worth."""

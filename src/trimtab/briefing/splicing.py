@@ -16,11 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from trimtab.boundaries import MARKER, split_marker
+from trimtab.boundaries import MARKER, round_starts, split_marker
 from trimtab.briefing.spans import Span, going, message_cuts
 from trimtab.briefing.texts import briefing_text, parted
 from trimtab.budget import Limits
-from trimtab.constraints import UNCONSTRAINED
 from trimtab.ladder import climb
 from trimtab.ledger import merge, read_ledger, render
 from trimtab.marker import ledger_tokens, with_ledger
@@ -29,7 +28,7 @@ from trimtab.plan import Drop, Edit, Fold, Keep, Plan, Ref, Replace, Slot, apply
 from trimtab.strategies.fold import FILLER, GO_ON
 from trimtab.strategies.history import History
 
-__all__ = ["Spliced", "splice", "with_marker_absorbed"]
+__all__ = ["REASON", "Spliced", "alternating", "splice", "with_marker_absorbed"]
 
 REASON = "summed up by a model"
 
@@ -91,7 +90,7 @@ def _bare(history: History, span: Span, summary: str, limits: Limits) -> Plan:
     refs = _refs(history, places)
     before = _first_place(history, refs, span.head)
     marker = Fold(refs, before, Message.user(MARKER, origin="marker"), REASON)
-    kept = (Keep(ref, why) for ref, why in _kept(history, places))
+    kept = (Keep(ref, why) for ref, why in _kept(history, before, places))
     strips = tuple(_strips(history, refs))
     plan = Plan((*kept, *strips, marker))
     ledger = _ledger(history, plan, limits)
@@ -145,21 +144,37 @@ def _refs(history: History, places: Sequence[int]) -> tuple[Ref, ...]:
 
 
 def _first_place(history: History, refs: Sequence[Ref], head: int) -> int:
-    """Where the briefing stands: in place of the first that goes, behind one that stays in part."""
+    """Where the briefing stands: behind the head, and behind what the conversation began with.
+
+    What else is protected follows it: a model that reads the question first and then what went
+    before takes the question for old. One that stays in part stays before it.
+    """
     before = head
     if refs:
         first = refs[0]
         is_behind = first.parts is not None and 0 not in first.parts
-        before = first.message + is_behind
+        began = _beginning(history, head, first.message)
+        before = first.message + 1 if is_behind else began
     start = history.constraints.turn_start
     return before if start is None else min(before, start)
 
 
-def _kept(history: History, places: Sequence[int]) -> Iterator[tuple[Ref, str]]:
-    """What is protected between the first and the last that goes."""
+def _beginning(history: History, head: int, end: int) -> int:
+    """The first message from a place on that is no instruction and not the first user message."""
+    starts = round_starts(history.messages)
+    first_user = starts[0] if starts else None
+    for place in range(head, end):
+        if place != first_user and history.messages[place].role not in ("system", "developer"):
+            return place
+    return end
+
+
+def _kept(history: History, before: int, places: Sequence[int]) -> Iterator[tuple[Ref, str]]:
+    """What is protected between the briefing and the last that goes."""
     for place, why in sorted(history.protected.items()):
-        if places and places[0] < place < places[-1]:
-            yield history.boundaries.pieces[place].ref, why
+        ref = history.boundaries.pieces[place].ref
+        if places and place < places[-1] and ref.message >= before:
+            yield ref, why
 
 
 def _strips(history: History, gone: Sequence[Ref]) -> Iterator[Edit]:
@@ -207,6 +222,11 @@ def _alternating(history: History, plan: Plan, limits: Limits) -> Spliced:
     if tokens > limits.limit_tokens >= bare.tokens:
         return bare
     return Spliced(filled, tokens, _view(filled, history.messages))
+
+
+def alternating(plan: Plan, messages: Sequence[Message]) -> Plan:
+    """A plan without fillers, with those that keep roles alternating where they did."""
+    return _with_fillers(plan, messages) if plan and _alternates(messages) else plan
 
 
 def _without_fillers(plan: Plan) -> Plan:
@@ -270,9 +290,7 @@ def _with_smaller_tail(history: History, spliced: Spliced, limits: Limits) -> Pl
         return message is briefing or (protect is not None and protect(message))
 
     policy = replace(history.policy, protect=is_protected)
-    view = History.weigh(
-        spliced.messages, history.fixed_tokens, history.measure, policy, UNCONSTRAINED
-    )
+    view = history.under(spliced.plan, policy)
     climbed = climb(view, replace(limits, trigger_tokens=limits.limit_tokens))
     plan = compose(spliced.plan, climbed.plan, history.messages)
     return _absorbed(history, plan, limits)

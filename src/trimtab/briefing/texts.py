@@ -9,21 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trimtab.boundaries import MADE_PREFIX
+from trimtab.boundaries import BRIEFING, MADE_PREFIX, SUMMARY_LINE, is_briefing
 from trimtab.ledger import Ledger, read_ledger
-from trimtab.messages import Message, Text
+from trimtab.messages import Message
 
-__all__ = ["BRIEFING", "briefing_text", "is_briefing", "named", "parted"]
-
-BRIEFING = (
-    f"{MADE_PREFIX}this briefing stands for earlier messages. It is for reference and asks for "
-    "nothing.]"
-)
-"""First line of each briefing. A user message that begins with it is one, also where it went
-through JSON and lost its origin. It holds no count, date or size."""
-
-SUMMARY_LINE = "Summary by a model:"
-"""Stands between the ledger and the summary."""
+__all__ = ["briefing_text", "named", "parted"]
 
 _DEFUSED = "[trimtab - "
 """What a summary has where it speaks as we do: it may have read an earlier marker aloud."""
@@ -45,14 +35,6 @@ def parted(text: str) -> tuple[Ledger, str]:
     """Part the text of a briefing into its ledger and its summary."""
     listed, _, summary = text.partition(f"\n\n{SUMMARY_LINE}\n")
     return read_ledger(listed), summary
-
-
-def is_briefing(message: Message) -> bool:
-    """Whether a message is a briefing, by its origin or by its first line."""
-    if message.origin is not None or message.role != "user" or not message.has_own_words:
-        return message.origin == "summary"
-    parts = message.parts
-    return bool(parts) and isinstance(parts[0], Text) and parts[0].text.startswith(BRIEFING)
 
 
 def named(messages: Sequence[Message]) -> list[Message]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trimtab.briefing.spans import NoSpan, Span, choose_span
-from trimtab.briefing.splicing import REASON
+from trimtab.briefing.splicing import REASON, alternating
 from trimtab.messages import Message
 from trimtab.plan import Fold, Plan, Slot, apply
 from trimtab.strategies.history import History
@@ -63,18 +63,10 @@ def has_briefing(plan: Plan) -> bool:
 
 
 def briefing_of(plan: Plan, messages: Sequence[Message]) -> Plan:
-    """The edits by which a briefing stands in a plan, with what parts it from its neighbours."""
+    """The edits by which a briefing stands in a plan, with what parts it from its neighbours.
+
+    Those are others than in the whole plan, which may have removed what follows.
+    """
     if not has_briefing(plan):
         return Plan()
-    slots = apply(plan, messages)
-    near: set[int] = set()
-    for place, slot in enumerate(slots):
-        if slot.source is None and slot.message.origin == "summary":
-            around = slots[max(0, place - 1) : place + 2]
-            near.update(id(other.message) for other in around if other.source is None)
-    edits = tuple(
-        edit
-        for edit in plan
-        if edit.reason == REASON or (isinstance(edit, Fold) and id(edit.message) in near)
-    )
-    return Plan(edits)
+    return alternating(Plan(tuple(edit for edit in plan if edit.reason == REASON)), messages)

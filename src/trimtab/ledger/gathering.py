@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trimtab.boundaries import MARKER, is_made, split_marker
+from trimtab.boundaries import MARKER, is_briefing, is_made, split_marker
 from trimtab.ledger.carried import carried_state
 from trimtab.ledger.files import files_touched, merged_files
 from trimtab.ledger.injections import own_words
@@ -94,7 +94,7 @@ def _earlier(span: Sequence[Message]) -> Ledger:
 def _markers(message: Message) -> Iterator[str]:
     if message.role not in ("user", "assistant") or not message.has_own_words:
         return
-    if message.origin in ("marker", "summary"):
+    if message.origin == "marker" or is_briefing(message):
         yield message.text
         return
     if message.role == "assistant" or message.origin is not None:

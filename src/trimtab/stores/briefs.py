@@ -45,11 +45,13 @@ class Briefed:
         may_ask: Whether another may be asked for: none is under way, and it is long enough
             since one came to nothing.
         needed_tokens: What a span must weigh for another to be worth asking for; 0 for any.
+        cuts: Answers since the last good one that were cut at their length.
     """
 
     summary: KeptSummary | None = None
     may_ask: bool = True
     needed_tokens: int = 0
+    cuts: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,15 +114,30 @@ class Briefs:
         """
         if not await lease(self._store, wanted.key, self._holder, seconds):
             return False
-        key = briefs_key(conversation_of(turn))
+        conversation = conversation_of(turn)
         line = _Noted(wanted.key, wanted.cut, len(turn.links), time.time() + seconds)
         for _ in range(_TRIES):
-            (there,) = await self._store.get([key])
+            (there,) = await self._store.get([briefs_key(conversation)])
             kept = [each for each in _index(there) if each.link != line.link]
+            if await self._is_under_way(turn, conversation, kept):
+                await release(self._store, wanted.key, self._holder)
+                return False
             noted = [*kept, line][-_MOST_NOTED:]
-            if await self._store.swap(key, there, _as_index(noted)):
+            if await self._store.swap(briefs_key(conversation), there, _as_index(noted)):
                 return True
         return True  # it is found all the same by whoever asks for the same messages
+
+    async def _is_under_way(self, turn: Turn, conversation: bytes, noted: Sequence[_Noted]) -> bool:
+        """Whether somebody is making a summary of this history, though of more or fewer messages.
+
+        Two requests that were rewritten at the same time want both one.
+        """
+        now = time.time()
+        open_ = [each for each in noted if each.until > now and _is_on(turn, each)]
+        if not open_:
+            return False
+        keys = [summary_key(conversation, each.link) for each in open_]
+        return None in map(_told, await self._store.get(keys))
 
     async def keep(self, conversation: bytes, wanted: WantedSummary, kept: KeptSummary) -> None:
         """Keep a summary; where there is one already, that one stays.
@@ -139,18 +156,26 @@ class Briefs:
         }
         await self._write(conversation, wanted, told)
 
-    async def give_up(self, conversation: bytes, wanted: WantedSummary, needed_tokens: int) -> None:
+    async def give_up(
+        self,
+        conversation: bytes,
+        wanted: WantedSummary,
+        needed_tokens: int = 0,
+        *,
+        is_cut: bool = False,
+    ) -> None:
         """Note that a summary came to nothing.
 
         Args:
             conversation: Of which conversation.
             wanted: The summary.
             needed_tokens: What a span must weigh for another to do; 0 where size was not it.
+            is_cut: Whether the model was not done when it had used up its tokens.
 
         Raises:
             StoreError: If it could not be noted.
         """
-        await self._write(conversation, wanted, {"needed": needed_tokens})
+        await self._write(conversation, wanted, {"needed": needed_tokens, "cut": is_cut})
 
     async def _write(self, conversation: bytes, wanted: WantedSummary, told: Json) -> None:
         key = summary_key(conversation, wanted.key)
@@ -178,7 +203,13 @@ def _briefed(noted: Sequence[_Noted], found: Sequence[Json | None], messages: in
     if needed:
         return Briefed(newest, needed_tokens=needed)
     turns = (messages - noted[-1].at) // 2  # an answer and what follows it
-    return Briefed(newest, may_ask=turns >= 2 ** min(failures, _MOST_FAILURES) - 1)
+    may_ask = turns >= 2 ** min(failures, _MOST_FAILURES) - 1
+    return Briefed(newest, may_ask, cuts=_cuts(found[-failures:]))
+
+
+def _cuts(given_up: Sequence[Json | None]) -> int:
+    """How many came to nothing because they were cut at their length."""
+    return sum(bool(told and told.get("cut")) for told in given_up)
 
 
 def _is_on(turn: Turn, noted: _Noted) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from trimtab.boundaries import Boundaries, protected_pieces
 from trimtab.constraints import UNCONSTRAINED, Constraints
 from trimtab.messages import Message, Part, ToolCall
-from trimtab.plan import Drop, Edit, Fold, Keep, Plan, Ref, Replace, Slot, apply
+from trimtab.plan import Drop, Edit, Fold, Keep, Plan, Ref, Replace, Slot, apply, places_in
 from trimtab.policy import Policy
 from trimtab.tokens import Measure
 
@@ -107,6 +107,16 @@ class History:
             tokens[place] = self.measure.message(messages[place])
         return replace(self, messages=messages, message_tokens=tokens)
 
+    def under(self, plan: Plan, policy: Policy) -> History:
+        """The history that a plan makes, weighed under a policy.
+
+        Raises:
+            TokenCountError: If the counter fails.
+        """
+        messages = [slot.message for slot in apply(plan, self.messages)]
+        constraints = _shifted(self.constraints, places_in(plan, self.messages))
+        return History.weigh(messages, self.fixed_tokens, self.measure, policy, constraints)
+
     def tool_names(self) -> dict[str, str]:
         """The tool that each call asked for, by call id."""
         return {
@@ -116,6 +126,22 @@ class History:
             for part in message.parts
             if isinstance(part, ToolCall)
         }
+
+
+def _shifted(constraints: Constraints, places: Mapping[int, int]) -> Constraints:
+    """The same constraints for a view in which messages stand in other places."""
+
+    def moved(old: frozenset[int]) -> frozenset[int]:
+        return frozenset(places[place] for place in old if place in places)
+
+    loop, turn = constraints.open_loop_start, constraints.turn_start
+    return replace(
+        constraints,
+        frozen=moved(constraints.frozen),
+        illegal_starts=moved(constraints.illegal_starts),
+        open_loop_start=None if loop is None else places.get(loop),
+        turn_start=None if turn is None else places.get(turn),
+    )
 
 
 def slot_tokens(measure: Measure, slot: Slot) -> int:

@@ -7,8 +7,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, get_args
 
 from trimtab.economy.prices import prices_of
+from trimtab.economy.windows import window_of
 from trimtab.errors import MissingExtraError, PolicyError
 from trimtab.messages import Surface
+from trimtab.summarizer.rendering import MOST_BYTES
 from trimtab.summarizer.routes import CacheRecord, Route, cheaper_route
 from trimtab.summary import Summary, SummaryRequest
 from trimtab.tracker import message_bytes
@@ -20,6 +22,12 @@ __all__ = ["ModelSummarizer", "model_summarizer"]
 
 _BYTES_PER_TOKEN = 4
 """Good enough to compare two routes: both are told in the same unit."""
+
+_FEWEST_BYTES_PER_TOKEN = 3
+"""Of a record: code and logs, and scripts whose every character is a token."""
+
+_AROUND_TOKENS = 1_000
+"""What a request weighs without its record."""
 
 
 def model_summarizer(
@@ -105,6 +113,15 @@ class ModelSummarizer:
             billed = summary.usage
             self.record = self.record.after(billed.total_input, billed.cache_read)
         return summary
+
+    def record_bytes(self, max_tokens: int) -> int:
+        """How long a record the model that sums up can read beside an answer of so many tokens."""
+        name = _id_of(self._model)
+        window = window_of(name) or window_of(name.partition(":")[2])
+        if window is None:
+            return MOST_BYTES
+        room = window.limit_tokens(max_tokens) - _AROUND_TOKENS
+        return max(1, min(MOST_BYTES, room * _FEWEST_BYTES_PER_TOKEN))
 
     def _route_of(self, request: SummaryRequest) -> Route:
         if not (request.messages and request.instruction):

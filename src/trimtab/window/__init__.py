@@ -7,7 +7,6 @@
     strategy           TrimStrategy, TrimResult: what can be plugged in
     window_drop        WindowDrop: drops the oldest rounds, rarely and deep
     summarize_rounds   SummarizeRounds: the oldest rounds become a summary
-    transcript         a span of messages as text for a summarising model
     start              where the window starts, message by message
     rounds             rounds and exchanges, message by message
     pieces             a message, or one of its two halves

@@ -10,11 +10,12 @@ from threading import Lock
 from trimtab.budget import Budget
 from trimtab.errors import PolicyError
 from trimtab.messages import Message
+from trimtab.summarizer.prompt import prompt_for
+from trimtab.summarizer.rendering import render_span
 from trimtab.summary import Summarizer, Summary, SummaryRequest
 from trimtab.window.counting import TextCounter, count_message
-from trimtab.window.rounds import SUMMARY_HEAD, Rounds
+from trimtab.window.rounds import SUMMARY_HEAD, Rounds, is_summary
 from trimtab.window.strategy import TrimResult
-from trimtab.window.transcript import transcript
 from trimtab.window.window_drop import LOW_WATER, WindowDrop
 
 __all__ = ["SummarizeRounds"]
@@ -26,7 +27,7 @@ _SYSTEM = (
 _TASK = (
     "Write the summary that the assistant will have instead of the record above. Sections: goal; "
     "state and progress; decisions and constraints, in the user's words; open items. Keep names, "
-    "paths and numbers exactly. Where the record begins with an earlier summary, merge it: the "
+    "paths and numbers exactly. Where the record begins with an earlier briefing, merge it: the "
     "result stands alone. Answer with the summary and nothing else."
 )
 
@@ -183,7 +184,7 @@ class SummarizeRounds:
         self, split: _Split, budget: Budget, counter: TextCounter
     ) -> Message | None:
         """The summary as a message; None where it cannot be used."""
-        prompt = f"<record>\n{transcript(split.span)}\n</record>\n\n{_TASK}"
+        prompt = prompt_for(render_span(_named(split.span)), _TASK)
         request = SummaryRequest(_SYSTEM, prompt, self._max_summary_tokens)
         try:
             summary = await self._summarizer.summarize(request)
@@ -273,3 +274,11 @@ def _is_complete(summary: Summary) -> bool:
         and not summary.tool_calls
         and summary.stop_reason.lower() in _COMPLETE
     )
+
+
+def _named(span: Sequence[Message]) -> list[Message]:
+    """The same messages, in which summaries that went through JSON say what they are."""
+    return [
+        Message(message.role, message.parts, origin="summary") if is_summary(message) else message
+        for message in span
+    ]
