@@ -108,7 +108,7 @@ TOTAL_MONEY = {
         "requests": 0,
         "median": None,
         "p95": None,
-        "large": {"nothing_read": 0, "less_read": 0, "more_read": 0},
+        "large": {"shrunk": 0, "nothing_read": 0, "less_read": 0, "more_read": 0},
     },
     "regret": 0,
     "survived": 0,

@@ -8,19 +8,21 @@ from trimtab.replay.misfits import CacheCause, SizeCause, cache_cause, size_caus
 
 
 @pytest.mark.parametrize(
-    ("modelled", "read", "cause"),
+    ("modelled", "read", "excess", "cause"),
     [
-        (10_000, 0, "nothing_read"),
-        (10_000, 2_000, "less_read"),
-        (10_000, 30_000, "more_read"),
-        (0, 30_000, "more_read"),
+        (10_000, 0, 0, "nothing_read"),
+        (10_000, 2_000, 0, "less_read"),
+        (10_000, 2_000, 3_999, "less_read"),
+        (10_000, 2_000, 4_000, "shrunk"),
+        (10_000, 30_000, 0, "more_read"),
+        (0, 30_000, 9_000, "more_read"),
     ],
 )
 def test_a_cache_that_was_read_otherwise_is_told_by_how(
-    modelled: int, read: int, cause: CacheCause
+    modelled: int, read: int, excess: int, cause: CacheCause
 ) -> None:
-    """Nothing at all, less than lay there, or more."""
-    assert cache_cause(modelled, read) == cause
+    """Nothing at all, less than lay there, less because less was sent, or more."""
+    assert cache_cause(modelled, read, excess) == cause
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ from trimtab.errors import PolicyError, RequestError
 from trimtab.events import ContextCompacted, HistoryRepaired
 from trimtab.messages import Message
 from trimtab.policy import Policy
+from trimtab.position import is_of
 from trimtab.replay.cuts import Came, Made, Without, cut_of, made_words, unread_of
 from trimtab.replay.driver import LeftOut, ReplayedRequest, SessionReport, breaks_no_rule, looked_at
 from trimtab.replay.misfits import LARGE, cache_cause, size_cause
@@ -214,7 +215,8 @@ class _Bench:
         self._prediction_errors: list[float] = []
         self._cache_causes: Counter[str] = Counter()
         self._size_causes: Counter[str] = Counter()
-        self._bills: list[int] = []
+        self._learned: list[str] = []  # models of bills that the engine learned from
+        self._billed = 0  # for the request before
         self._compactions = 0
         self._largest = 0
         self._trigger = 0
@@ -294,7 +296,8 @@ class _Bench:
             error = abs(split.read - usage.cache_read) / usage.total_input
             self._cache_errors.append(error)
             if error > LARGE:
-                self._cache_causes[cache_cause(split.read, usage.cache_read)] += 1
+                excess = split.total - usage.total_input
+                self._cache_causes[cache_cause(split.read, usage.cache_read, excess)] += 1
 
     def _run(self, runner: _Runner, place: _Place) -> None:
         if runner.choice.engine is not None:
@@ -399,11 +402,14 @@ class _Bench:
             if len(self._asked) > 1:
                 self._prediction_errors.append(error)
             if len(self._asked) > 1 and error > LARGE:
-                before = self._bills[-1] if self._bills else 0
-                cause = size_cause(len(self._bills), foretold, usage.total_input, before)
+                learned = sum(model == place.model for model in self._learned)
+                cause = size_cause(learned, foretold, usage.total_input, self._billed)
                 self._size_causes[cause] += 1
-        if usage and usage.total_input:
-            self._bills.append(usage.total_input)
+            if self._learned[-1:] != [place.model]:
+                self._learned.clear()  # each model is learned anew
+            if is_of(usage.total_input, foretold):
+                self._learned.append(place.model)
+        self._billed = usage.total_input if usage else 0
 
     def _pay(
         self,

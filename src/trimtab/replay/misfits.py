@@ -17,11 +17,16 @@ __all__ = [
 LARGE = 0.1
 """An error of more than this share of a request is told with its cause."""
 
-_LEARNING_BILLS = 3
-"""Until so many bills are known, nobody knows what a log leaves out, or how long a token is."""
+_MOST_OF_IT = 0.5
+"""A share of the error from which on its cause is told as the one."""
 
-CacheCause: TypeAlias = Literal["nothing_read", "less_read", "more_read"]
-"""What the provider did where the model of its cache is far off."""
+_LEARNING_BILLS = 3
+"""Until so many bills of a model are known that are like what the log holds, nobody knows what it
+leaves out, or how long a token is."""
+
+CacheCause: TypeAlias = Literal["shrunk", "nothing_read", "less_read", "more_read"]
+"""What the provider did where the model of its cache is far off; ``shrunk``: the request that it
+billed was smaller than what the log holds, so there was less to read."""
 
 SizeCause: TypeAlias = Literal["first_requests", "shrunk", "new_messages"]
 """Why a size was foretold wrongly: too few bills were known; the context had become smaller in a
@@ -32,15 +37,18 @@ SIZE_CAUSES: tuple[str, ...] = get_args(SizeCause)
 """All of each, in the order in which they are told."""
 
 
-def cache_cause(modelled: int, read: int) -> CacheCause:
+def cache_cause(modelled: int, read: int, excess: int) -> CacheCause:
     """Say how a bill differs from what the model of the cache says.
 
     Args:
         modelled: Tokens that the model takes to be read.
         read: Tokens that were.
+        excess: How much more the log holds than was billed for the whole request, in tokens.
     """
     if read > modelled:
         return "more_read"
+    if excess >= _MOST_OF_IT * (modelled - read):
+        return "shrunk"
     return "less_read" if read else "nothing_read"
 
 
@@ -48,7 +56,7 @@ def size_cause(bills: int, foretold: int, billed: int, billed_before: int) -> Si
     """Say why a size was foretold wrongly.
 
     Args:
-        bills: How many bills of the session were known.
+        bills: How many bills of the model were known that are like what the log holds.
         foretold: The size, in tokens.
         billed: What was billed.
         billed_before: What was billed for the request before.

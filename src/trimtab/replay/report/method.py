@@ -247,15 +247,18 @@ _CAUSES = {
         "off, or what the log does not hold (tools, system prompt) was another one"
     ),
     "less_read": (
-        "the provider read less than lay there: mostly the system prompt alone, after the client had shortened old "
-        "messages without a word in the log, or had been idle"
+        "the provider read less than lay there, mostly the system prompt alone: an entry was gone, the client had "
+        "shortened old messages without a word in the log, or nothing is promised and it did not"
     ),
     "more_read": "the provider read more than this session is known to have written: another session had",
     "first_requests": (
-        "one of the first requests: until some bills are known, nobody knows what the log leaves out (system prompt, "
-        "tools) or how many tokens its words make"
+        "one of the first requests of a model: until some of its bills are known, nobody knows what the log leaves out "
+        "(system prompt, tools) or how many tokens its words make"
     ),
-    "shrunk": "the context had become smaller in a way that the log does not show",
+    "shrunk": (
+        "the client had made the request smaller in a way that the log does not show (such as clearing old results), "
+        "so less was sent, billed and read than the log holds"
+    ),
     "new_messages": (
         "what was new weighs other than what was there before: a long result, an image, or reasoning that is not sent again"
     ),
