@@ -651,8 +651,8 @@ def _pays(position: Position, draft: Draft) -> bool:
         cached=surface + state.view_tokens if state is not None and is_cached else 0,
     )
     turns = turns_to_come(0 if state is None else state.turns)
-    model = position.turn.request.model or position.turn.call.model
-    return weigh_cut(cut, rates_of(model), turns).pays
+    rates = rates_of(position.model, is_long=position.is_kept_long)
+    return weigh_cut(cut, rates, turns).pays
 
 
 def _is_asking(position: Position, draft: Draft) -> bool:

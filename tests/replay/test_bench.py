@@ -291,6 +291,23 @@ def test_what_was_kept_for_an_hour_is_priced_so() -> None:
     assert told.policies[DEFAULT].exchange.bill.written == 0
 
 
+def test_the_engine_takes_a_session_for_cold_when_its_bill_does() -> None:
+    """A pause of ten minutes loses a cache of five, and not one of an hour."""
+    requests = billed(agent(24), 3_000)
+    late = [
+        replace(each, at=each.at + 600.0 * (place >= 20))
+        for place, each in enumerate(requests)
+        if each.at is not None
+    ]
+    short = run(late)
+    long = run([replace(each, is_kept_long=True) for each in late])
+
+    assert [cut.turn for cut in short.story.cuts] == [20]
+    assert "idle for 10 minutes" in short.story.cuts[0].unread
+    assert (long.story.cuts, long.story.turns[20].read > 0) == ((), True)
+    assert long.result.policies[DEFAULT].changed == 0
+
+
 def test_who_misses_what_was_removed_pays_for_an_exchange() -> None:
     """The regret of a policy stands beside its costs, and its savings are net of it."""
     requests = agent(60)
