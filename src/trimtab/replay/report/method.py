@@ -302,8 +302,10 @@ def _missed() -> Iterator[Html]:
         "First, each later answer was searched for exact things (paths, web addresses, hashes and ids, settings, "
         "names in code, five words in a row of the user's) that only removed messages held; each such answer is "
         "charged as one exchange more: the request again, an answer, and the result that comes back and stays. "
-        "That is “net of what was missed”. It counts names too that a model knows anyway, and cannot see "
-        "what was understood but not quoted.",
+        "That is “net of what was missed”. What stands in the words that are sent all the same (whole, inside a "
+        "longer path, or as a folder and a file in it) is not missed, nor are file names and names of standard "
+        "libraries from a short list. It still counts other names that a model knows anyway, and cannot see what was "
+        "understood but not quoted.",
     )
     yield tag(
         "p",
