@@ -35,6 +35,7 @@ def test_a_report_tells_what_the_tables_tell(trimtab: Trimtab, session: Path) ->
     assert [chart["data-chart"] for chart in page.charts] == ["size", "cache", "bill"]
     assert any(words.endswith(" tokens") for words in page.texts["h5"])
     assert page.texts["code"] == [
+        "trimtab replay PATH... --budget 5000 --policies mask --json",
         "trimtab replay session.jsonl --budget 5000 --policies mask --explain --json",
         "trimtab replay PATH... --budget 5000 --policies mask --json",
         "trimtab replay session.jsonl --budget 5000 --policies mask --html FILE",

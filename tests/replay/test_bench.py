@@ -359,8 +359,10 @@ def test_another_model_finds_no_cache() -> None:
 
     first = told.explained[0]
     assert first.startswith("request 26: ")
-    assert "the cache reads 0 of it (another model had answered before" in first
-    assert "and would have read 0 without the cut; saves " in first
+    assert " fresh at 1 (another model had answered before" in first
+    assert "; without the cut: " in first
+    assert "; it saves " in first
+    assert " read at " not in first
     assert "so it pays at once" in first
     assert told.policies[DEFAULT].payback_turns[0] == 0
 

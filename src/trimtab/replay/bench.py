@@ -52,7 +52,7 @@ from trimtab.events import ContextCompacted, HistoryRepaired
 from trimtab.messages import Message
 from trimtab.policy import Policy
 from trimtab.position import is_of
-from trimtab.replay.cuts import Came, Made, Without, cut_of, made_words, unread_of
+from trimtab.replay.cuts import BillRates, Came, Made, Without, cut_of, made_words, unread_of
 from trimtab.replay.driver import LeftOut, ReplayedRequest, SessionReport, breaks_no_rule, looked_at
 from trimtab.replay.misfits import LARGE, cache_cause, size_cause
 from trimtab.replay.paper import SUMMARY_TOKENS, Paper, SideCall
@@ -481,7 +481,8 @@ class _Bench:
             came = len(self._asked) - turn - 1
             growth = _median([each.growth for each in self._asked[:turn]])
             step = best_step_tokens(growth, verdict.cost_now, rates)
-            told = f"request {turn + 1}: {made_words(made)}; {verdict.line}, {came:,} came"
+            told = f"request {turn + 1}: {made_words(made, self._rates(asked, made.split))}; "
+            told += f"it {verdict.line}, {came:,} came"
             if step:
                 told += f"; by price alone, the next cut would pay best {step:,} tokens later"
             yield told
@@ -543,6 +544,12 @@ class _Bench:
         units = split.fresh + split.read * rates.read + split.written * rates.write
         units += split.written_long * long.write + output * rates.output
         return Costs(priced(split, output, prices), units)
+
+    def _rates(self, asked: _Asked, split: Split) -> BillRates:
+        """What a token costs beside a fresh one, as the bill of a request has it."""
+        prices = self._prices_for(asked, split)
+        rates = rates_of(asked.model, prices)
+        return BillRates(rates.read, rates.write, rates_of(asked.model, prices, is_long=True).write)
 
     def _paid_for(self, paid: _Paid) -> Costs:
         asked = self._asked[paid.turn]

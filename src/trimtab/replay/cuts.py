@@ -18,13 +18,23 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from trimtab.economy import Block, Cut, ProviderCache, Split, rules_of
 from trimtab.replay.views import Row
 from trimtab.replay.weights import Said
 
-__all__ = ["Came", "Made", "Unread", "Without", "cut_of", "made_words", "unread_of", "unread_words"]
+__all__ = [
+    "BillRates",
+    "Came",
+    "Made",
+    "Unread",
+    "Without",
+    "cut_of",
+    "made_words",
+    "unread_of",
+    "unread_words",
+]
 
 Unread: TypeAlias = Literal["", "first", "uncached", "model", "idle", "short", "marker"]
 """Why the cache reads less of a request than stands in front of its first change; empty where it
@@ -178,22 +188,45 @@ def unread_of(
     return "short" if front < rules_of(model).least_tokens else "marker"
 
 
-def made_words(made: Made) -> str:
-    """The sizes of a compaction, with what the cache makes of them; no word of the conversation."""
+class BillRates(NamedTuple):
+    """What a token of a bill costs beside a fresh one.
+
+    Attributes:
+        read: Read from the cache.
+        written: Written to it.
+        written_long: Written to it for an hour.
+    """
+
+    read: float
+    written: float
+    written_long: float
+
+
+def made_words(made: Made, rates: BillRates) -> str:
+    """The sizes of a compaction and the two bills of its turn; no word of the conversation."""
     cut = made.cut
     told = f"{cut.before:,} to {cut.after:,} tokens, {cut.kept:,} in front of the first change; "
-    told += f"the cache reads {made.split.read:,} of it"
+    told += f"billed: {_bill_words(made.split, rates)}"
     if made.unread:
         told += f" ({unread_words(made.unread, made.idle_seconds)})"
-    return f"{told} and would have read {cut.cached:,} without the cut"
+    return f"{told}; without the cut: {_bill_words(made.without.splits[0], rates)}"
+
+
+def _bill_words(split: Split, rates: BillRates) -> str:
+    """Such as ``2,804 read at 0.1 + 43,772 written at 1.25``: it multiplies out."""
+    terms = (
+        (split.read, "read", rates.read),
+        (split.written, "written", rates.written),
+        (split.written_long, "written for an hour", rates.written_long),
+        (split.fresh, "fresh", 1.0),
+    )
+    return " + ".join(f"{many:,} {how} at {rate:g}" for many, how, rate in terms if many)
 
 
 def unread_words(unread: Unread, idle_seconds: float | None) -> str:
     """Why less is read than stands in front of the first change."""
     if unread == "idle" and idle_seconds is not None:
-        return (
-            f"the session had been idle for {idle_seconds / 60:,.0f} minutes, longer than it lives"
-        )
+        return f"the session had been idle for {idle_seconds / 60:,.0f} minutes, longer than the cache lives"
     return _UNREAD[unread]
 
 
@@ -202,7 +235,7 @@ _UNREAD = {
     "first": "nothing had been sent before",
     "uncached": "no bill of this session shows that anything is cached",
     "model": "another model had answered before, and each has a cache of its own",
-    "idle": "the session had been idle for longer than it lives",
+    "idle": "the session had been idle for longer than the cache lives",
     "short": "so little is not cached",
     "marker": "nothing had been written exactly there: it reads up to the last place before it where something was",
 }

@@ -110,7 +110,7 @@ def test_every_compaction_is_told_and_adds_up() -> None:
         assert sum(loss.tokens for loss in cut.reasons) == lost
         assert sum(loss.pieces for loss in cut.reasons) == sum(loss.pieces for loss in cut.removed)
         assert (cut.read_tokens, cut.cached_tokens) == (0, 0)
-        assert cut.unread == "the session had been idle for 60 minutes, longer than it lives"
+        assert cut.unread == "the session had been idle for 60 minutes, longer than the cache lives"
     assert story.cuts[-1].noted["files"] > 0
 
 

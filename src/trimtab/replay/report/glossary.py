@@ -54,7 +54,8 @@ _WORDS: Mapping[str, str] = {
     ),
     "even after": (
         "a cut costs more on its own turn, because what lies behind it must be written to the cache anew, and saves on "
-        "each later turn. It is even after as many turns as make up for its cost; at once where it costs nothing."
+        "each later turn what it need not read: the tokens that went, at the price of reading. It is even after as many "
+        "turns as make up for its cost; at once where it costs nothing."
     ),
     "turns expected": (
         "how many more turns the conversation is taken to have when a cut is decided on: as many as it has had."

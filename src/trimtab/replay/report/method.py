@@ -17,7 +17,7 @@ from trimtab.replay.report.story import PricedModel
 from trimtab.replay.report.tables import Column, table
 from trimtab.replay.results import Costs, percentile, share_saved
 
-__all__ = ["Origin", "method_section"]
+__all__ = ["Origin", "command_of", "method_section"]
 
 _MOST_NAMES = 10
 """Sessions that are named in a sentence."""
@@ -40,6 +40,11 @@ class Origin:
     prices: str = ""
     options: str = ""
     skipped: int = 0
+
+
+def command_of(origin: Origin, *options: str) -> str:
+    """The command that tells the numbers of all sessions again, with more options."""
+    return " ".join(filter(None, ("trimtab replay PATH...", origin.options, *options)))
 
 
 def method_section(sessions: Sequence[Told], effects: Sequence[Effect], origin: Origin) -> Html:

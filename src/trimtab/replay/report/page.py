@@ -13,7 +13,7 @@ from trimtab.replay.report.effects import EXCHANGES, Effect, Told, ranked, saved
 from trimtab.replay.report.figures import counted, money, number, share, signed_share
 from trimtab.replay.report.glossary import glossary_section, term
 from trimtab.replay.report.markup import Child, Html, join, tag
-from trimtab.replay.report.method import Origin, method_section
+from trimtab.replay.report.method import Origin, command_of, method_section
 from trimtab.replay.report.sessions import policy_table, session_section
 from trimtab.replay.report.tables import Column, table
 from trimtab.replay.results import Costs, PolicyResult
@@ -58,7 +58,7 @@ def report(sessions: Sequence[Told], origin: Origin) -> str:
     body = join(
         _head(effects, sessions),
         _contents(effects),
-        _table_of(effects),
+        _table_of(effects, origin),
         _each(effects, sessions, origin),
         _policies(effects, origin),
         method_section(sessions, effects, origin),
@@ -127,7 +127,7 @@ def _sentences(effects: Sequence[Effect]) -> Iterator[Html]:
         f"{signed_share(saved_in_all(effects, EXCHANGES))}.",
         class_="lead",
     )
-    yield tag("p", *_worst(effects), _harm(effects))
+    yield tag("p", *_worst(effects))
 
 
 def _worst(effects: Sequence[Effect]) -> Iterator[Child]:
@@ -136,11 +136,13 @@ def _worst(effects: Sequence[Effect]) -> Iterator[Child]:
     if worst.kind in ("dearer", "harmed") and round(worst.net, 3) < 0:
         yield "Worst session: "
         yield tag("a", worst.result.name, href=f"#{worst.name}")
-        yield f", {signed_share(worst.net)}. "
+        yield f", {signed_share(worst.net)}. {_harm(effects)}"
         return
     same = sum(effect.kind == "same" for effect in effects)
     cheaper = sum(effect.kind == "saves" for effect in effects)
     yield f"No session was dearer: {number(cheaper)} saved, {number(same)} came out the same. "
+    invalid = sum(effect.mine.made_invalid > 0 for effect in effects)
+    yield _harm(effects) if invalid else "No request was made invalid."
 
 
 def _harm(effects: Sequence[Effect]) -> str:
@@ -189,7 +191,7 @@ def _contents(effects: Sequence[Effect]) -> Html:
 # ------------------------------------------------------------------- sessions
 
 
-def _table_of(effects: Sequence[Effect]) -> Html | None:
+def _table_of(effects: Sequence[Effect], origin: Origin) -> Html | None:
     if not effects:
         return None
     columns = (
@@ -217,7 +219,19 @@ def _table_of(effects: Sequence[Effect]) -> Html | None:
         f"{MOST_DEARER:.0%} dearer or a request was made invalid. Shares are of the bill without trimtab; a "
         "negative one is dearer."
     )
-    return tag("section", tag("h2", "Sessions, by effect"), tag("p", words), shown, id="sessions")
+    again = join(
+        "To reach them again: ",
+        tag("code", command_of(origin, "--json")),
+        f", under sessions[].policies.{DEFAULT}: saved_net, saved_at.{EXCHANGES}, and cost with cost_regret.",
+    )
+    return tag(
+        "section",
+        tag("h2", "Sessions, by effect"),
+        tag("p", words),
+        shown,
+        tag("p", again, class_="note"),
+        id="sessions",
+    )
 
 
 def _session_row(effect: Effect) -> Sequence[Child]:
@@ -304,7 +318,6 @@ def _policies(effects: Sequence[Effect], origin: Origin) -> Html | None:
         "recorded for what it missed: the recorded agent lived with that, and fetched again what it needed. "
         "The option --policies adds others."
     )
-    command = " ".join(filter(None, ("trimtab replay PATH...", origin.options, "--json")))
     return tag(
         "section",
         tag("h2", term("policy", "Policies"), " side by side"),
@@ -312,7 +325,7 @@ def _policies(effects: Sequence[Effect], origin: Origin) -> Html | None:
         tag(
             "p",
             "To reach them again: ",
-            tag("code", command),
+            tag("code", command_of(origin, "--json")),
             ", under total.policies.",
             class_="note",
         ),

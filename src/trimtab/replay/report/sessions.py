@@ -101,7 +101,8 @@ def _origin(effect: Effect, options: str) -> Html:
             "p",
             "To reach these numbers again: ",
             tag("code", command),
-            ". Bills are under sessions[].policies, the arithmetic of each compaction under sessions[].explained.",
+            ". Bills and misses are under sessions[].policies, breaks under sessions[].breaks_by_cause, the arithmetic of "
+            "each compaction under sessions[].explained; single turns are told by --html alone.",
             class_="note",
         ),
     )
