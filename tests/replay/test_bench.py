@@ -407,6 +407,23 @@ def test_a_cut_has_paid_once_its_turns_cost_less_than_without_it() -> None:
     assert mine.payback_turns[0] == next(turn for turn, total in enumerate(sums) if total >= 0)
 
 
+def test_every_policy_follows_a_client_that_goes_back_again_and_again() -> None:
+    """Wherever what it changed now stands."""
+    requests = billed(agent(40), 3_000)
+    messages = json.loads(requests[-1].build())["messages"]
+    more = []
+    for place, kept in enumerate((60, 30, 9)):
+        said = [answer("Done."), user(f"Something else, {place}. " * 900)]
+        more.append(recorded([*messages[:kept], *said], at=9_000.0 + place))
+
+    told = run([*requests, *more], names=["sliding", "provider"]).result.policies
+
+    assert {each.requests for each in told.values()} == {44}
+    assert told["provider"].payback_turns == ()
+    assert len(told[DEFAULT].payback_turns) == told[DEFAULT].compactions > 0
+    assert len(told["sliding"].payback_turns) == told["sliding"].compactions > 1
+
+
 def test_what_a_client_takes_back_is_no_part_of_what_it_sends_next() -> None:
     """Messages are known by what they say: six that were gone anyway make no difference to a cut."""
     requests = billed(agent(40), 3_000)[:35]

@@ -36,11 +36,12 @@ __all__ = [
     "unread_words",
 ]
 
-Unread: TypeAlias = Literal["", "first", "uncached", "model", "idle", "short", "marker"]
+Unread: TypeAlias = Literal["", "first", "uncached", "model", "idle", "short", "steps", "marker"]
 """Why the cache reads less of a request than stands in front of its first change; empty where it
 reads all of it. ``first``: nothing was sent before. ``uncached``: no bill of the session shows a
 cache. ``model``: another model answers. ``idle``: longer than the cache lives. ``short``: it is
-too short to be cached. ``marker``: nothing was written at that place, or not in whole steps."""
+too short to be cached. ``steps``: it reads whole steps of tokens alone. ``marker``: nothing was
+written at that place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,10 @@ class Came:
     """How the client's history differs from the one before, by what its messages say.
 
     Attributes:
-        before: Names of the messages of the request before, in order.
         new: Messages that are new.
         left: Names of those that are no longer there, and how often.
     """
 
-    before: Sequence[bytes] = ()
     new: Sequence[Row] = ()
     left: Counter[bytes] = field(default_factory=Counter)
 
@@ -67,7 +66,7 @@ class Came:
         """
         count = len(before)
         if [each.name for each in said[:count]] == list(before):
-            return cls(before, [Row.of(said[at], at) for at in range(count, len(said))])
+            return cls([Row.of(said[at], at) for at in range(count, len(said))])
         known = Counter(before)
         left = known - Counter(each.name for each in said)
         new = []
@@ -76,7 +75,7 @@ class Came:
                 known[each.name] -= 1
             else:
                 new.append(Row.of(each, at))
-        return cls(before, new, left)
+        return cls(new, left)
 
     def after(self, rows: Sequence[Row]) -> list[Row]:
         """What would be sent had a policy gone on as before.
@@ -89,18 +88,12 @@ class Came:
         left = Counter(self.left)
         kept = []
         for row in reversed(rows):  # of the same words said twice, the later ones were taken back
-            name = self._name(row)
+            name = row.said_name
             if name is not None and left[name] > 0:
                 left[name] -= 1
             else:
                 kept.append(row)
         return [*reversed(kept), *self.new]
-
-    def _name(self, row: Row) -> bytes | None:
-        """The client's message that a row is; None for one that was made."""
-        if row.is_untouched:
-            return row.name
-        return None if row.source is None else self.before[row.source]
 
 
 @dataclass(slots=True)
@@ -185,7 +178,10 @@ def unread_of(
         return "model"
     if not read and last is not None and now is not None and now - last > life:
         return "idle"
-    return "short" if front < rules_of(model).least_tokens else "marker"
+    rules = rules_of(model)
+    if front < rules.least_tokens:
+        return "short"
+    return "steps" if rules.kind == "prefix" and front - read < rules.step_tokens else "marker"
 
 
 class BillRates(NamedTuple):
@@ -237,5 +233,6 @@ _UNREAD = {
     "model": "another model had answered before, and each has a cache of its own",
     "idle": "the session had been idle for longer than the cache lives",
     "short": "so little is not cached",
+    "steps": "the cache is read in whole steps of tokens",
     "marker": "nothing had been written exactly there: it reads up to the last place before it where something was",
 }
