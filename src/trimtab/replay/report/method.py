@@ -105,18 +105,28 @@ def _bills(effects: Sequence[Effect]) -> Iterator[Html]:
         f"{'less' if off > 0 else 'more'} than what was really billed, its calls for summaries included, which "
         "logs do not hold.",
     )
-    without = [effect.result.name for effect in effects if effect.result.recorded is None]
+    without = [effect for effect in effects if effect.result.recorded is None]
     if without:
-        named = ", ".join(without[:_MOST_NAMES])
-        more = (
-            f" and {number(len(without) - _MOST_NAMES)} more" if len(without) > _MOST_NAMES else ""
-        )
+        named = ", ".join(map(_lacking, without[:_MOST_NAMES]))
+        rest = len(without) - _MOST_NAMES
+        more = f" and {number(rest)} more" if rest > 0 else ""
         yield tag(
             "p",
-            f"The other {counted(len(without), 'session')} lack bills, some or all: {named}{more}. Where a bill is "
-            "lacking, a size is a count, stretched by the rate of the bills that there are; no bill made of it was "
-            "checked against a real one.",
+            f"{counted(len(without), 'session')} could not be held against what was billed as a whole: {named}{more}. "
+            "Where a bill is lacking, a size is a count, stretched by the rate of the bills that there are.",
         )
+
+
+def _lacking(effect: Effect) -> str:
+    """A session with what its log does not tell of its bill."""
+    turns, left = effect.told.story.turns, len(effect.told.report.left_out)
+    unbilled = sum(turn.billed_tokens is None for turn in turns)
+    told = (
+        [f"{number(unbilled)} of {counted(len(turns), 'request')} lack a bill"] if unbilled else []
+    )
+    told += [f"{counted(left, 'request')} left out"] if left else []
+    why = ", ".join(told) or "not every price or bill is known"
+    return f"{effect.result.name} ({why})"
 
 
 # --------------------------------------------------------------------- prices
@@ -214,7 +224,7 @@ def _cache(effects: Sequence[Effect]) -> Iterator[Html]:
         told = [each.result for each in effects if each.result.is_cache_explicit == is_explicit]
         errors = [error for each in told for error in each.cache_errors]
         if is_explicit or errors:
-            causes = [each.cache_causes for each in told]
+            causes = {each.name: each.cache_causes for each in told}
             yield from _error(errors, "tokens read from the cache", where, causes)
     yield tag(
         "p",
@@ -237,7 +247,7 @@ def _sizes(effects: Sequence[Effect]) -> Iterator[Html]:
         errors,
         "the size foretold before a request was sent",
         "of requests that went out as they came",
-        [effect.result.size_causes for effect in effects],
+        {effect.result.name: effect.result.size_causes for effect in effects},
     )
     yield tag(
         "p",
@@ -272,7 +282,7 @@ _CAUSES = {
 
 
 def _error(
-    errors: Sequence[float], what: str, where: str, causes: Sequence[Mapping[str, int]]
+    errors: Sequence[float], what: str, where: str, causes: Mapping[str, Mapping[str, int]]
 ) -> Iterator[Html]:
     middle, most = percentile(errors, 0.5), percentile(errors, 0.95)
     if middle is None or most is None:
@@ -283,10 +293,10 @@ def _error(
         "p",
         f"Checked against {counted(len(errors), 'recorded bill')} {where}: {what}, off by "
         f"{middle:.2%} of the whole request at the median, and by no more than {most:.2%} in 95 of 100. "
-        f"{number(large)} {'was' if large == 1 else 'were'} off by more than {LARGE:.0%}.",
+        f"{number(large)} {'was' if large == 1 else 'were'} off by more than {LARGE:.0%}{_most_in(causes)}.",
     )
     found: Counter[str] = Counter()
-    for each in causes:
+    for each in causes.values():
         found.update(each)
     if found:
         yield tag(
@@ -296,6 +306,15 @@ def _error(
                 for cause, many in found.most_common()
             ),
         )
+
+
+def _most_in(causes: Mapping[str, Mapping[str, int]]) -> str:
+    """The session with most of the large errors, where it is one of several."""
+    many = {name: sum(each.values()) for name, each in causes.items()}
+    if sum(count > 0 for count in many.values()) < 2:
+        return ""
+    worst = max(many, key=lambda name: many[name])
+    return f", {number(many[worst])} of them in {worst}"
 
 
 def _missed() -> Iterator[Html]:
