@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from trimtab.replay.report.markup import Html, tag
+from trimtab.replay.report.markup import Child, Html, tag
 
-__all__ = ["glossary_section", "term"]
+__all__ = ["glossary_section", "listed", "term"]
 
 _WORDS: Mapping[str, str] = {
     "turn": (
@@ -95,6 +95,13 @@ def term(word: str, shown: str = "") -> Html:
     """
     _ = _WORDS[word]
     return tag("a", shown or word, href=f"#{_name(word)}", class_="term")
+
+
+def listed(*words: str) -> Iterator[Child]:
+    """Words of the glossary, linked, with commas between."""
+    for place, word in enumerate(words):
+        yield ", " if place else None
+        yield term(word)
 
 
 def glossary_section() -> Html:

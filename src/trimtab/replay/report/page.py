@@ -11,7 +11,7 @@ from trimtab.replay.gate import MOST_DEARER, base_of
 from trimtab.replay.policies import DEFAULT, DIRECT
 from trimtab.replay.report.effects import EXCHANGES, Effect, Told, ranked, saved_in_all
 from trimtab.replay.report.figures import counted, money, number, share, signed_share
-from trimtab.replay.report.glossary import glossary_section, term
+from trimtab.replay.report.glossary import glossary_section, listed, term
 from trimtab.replay.report.markup import Child, Html, join, tag
 from trimtab.replay.report.method import Origin, command_of, method_section
 from trimtab.replay.report.sessions import policy_table, session_section
@@ -34,6 +34,20 @@ _OPEN = 5
 
 _OPEN_OF_MANY = 2
 """Of more, so many of those that save most; and those that were harmed, up to as many."""
+
+_WORDS = (
+    "turns until the trigger",
+    "break",
+    "trigger",
+    "cold moment",
+    "ledger",
+    "cache",
+    "even after",
+    "turns expected",
+    "fresh input tokens",
+    "by price alone",
+)
+"""Words that are used of a session and its compactions."""
 
 _MARKS = {
     "saves": "saves",
@@ -262,6 +276,7 @@ def _each(effects: Sequence[Effect], sessions: Sequence[Told], origin: Origin) -
         "section",
         tag("h2", "Session by session"),
         None if is_few else tag("p", _folded(effects), class_="note"),
+        tag("p", "Words used below: ", *listed(*_WORDS), ".", class_="note"),
         *(
             session_section(
                 effect,
@@ -327,6 +342,13 @@ def _policies(effects: Sequence[Effect], origin: Origin) -> Html | None:
             "To reach them again: ",
             tag("code", command_of(origin, "--json")),
             ", under total.policies.",
+            class_="note",
+        ),
+        tag(
+            "p",
+            "Words used below: ",
+            *listed("ladder", "ledger", "net of what was missed", "extra exchanges"),
+            ".",
             class_="note",
         ),
         policy_table("What all sessions would have cost under each policy", policies, base),

@@ -126,7 +126,7 @@ def _turns(effect: Effect, rows: Sequence[Row], most_rows: int) -> Iterator[Html
         return
     name = f"{effect.name}-turns"
     forecast = rows[-1].forecast
-    yield tag("h4", "Turn by turn")
+    yield tag("h4", term("turn", "Turn"), " by turn")
     yield size_chart(name, rows)
     if forecast is not None:
         yield tag("p", f"Forecast after the last request: {forecast.line}.")
