@@ -584,14 +584,18 @@ def test_a_compaction_leaves_no_reported_size_behind() -> None:
 # ------------------------------------------------------------------- break-even
 
 
-def grown(worker: Session, turns: int, size: int, state: State | None) -> tuple[list[Any], State]:
+def grown(
+    worker: Session, turns: int, size: int, state: State | None, **more: Any
+) -> tuple[list[Any], State]:
     """A conversation that grows by so many words a turn."""
     messages: list[Any] = [{"role": "user", "content": "go"}]
     rewrites = []
     for number in range(turns):
         messages.append({"role": "assistant", "content": f"{number} " + "so " * size})
         messages.append({"role": "user", "content": "go on"})
-        body = json.dumps({"model": "claude-opus-4-6", "max_tokens": 99, "messages": messages})
+        body = json.dumps(
+            {"model": "claude-opus-4-6", "max_tokens": 99, **more, "messages": messages}
+        )
         rewrite = worker.rewrite(worker.read(Call(body.encode())), state)
         state = worker.forwarded(rewrite.ticket)
         rewrites.append(rewrite)
@@ -625,3 +629,16 @@ def test_a_trigger_that_the_user_sets_is_used_always() -> None:
     few, _ = grown(Session(policy, CharTokenCounter()), 9, 20_000, None)
 
     assert compacted(few) != []
+
+
+def test_a_cut_waits_longer_where_writing_for_an_hour_costs_more() -> None:
+    """Its price is that of the markers in the request."""
+    policy = Policy(target_tokens=100_000)
+    first = [
+        compacted(
+            grown(Session(policy, CharTokenCounter()), 24, 10_000, None, cache_control=each)[0]
+        )[0]
+        for each in ({"type": "ephemeral"}, {"type": "ephemeral", "ttl": "1h"})
+    ]
+
+    assert first == [19, 22]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trimtab.budget import Limits, Scale
 from trimtab.chain import digest
+from trimtab.economy import SHORT_LIFE_SECONDS, life_seconds
 from trimtab.events import ReserveCut
 from trimtab.plan import EMPTY_PLAN, Plan
 from trimtab.policy import Policy
@@ -18,6 +20,7 @@ from trimtab.tokens import Measure
 from trimtab.tracker import ContextTracker
 from trimtab.turn import Turn
 from trimtab.wire import Request, read
+from trimtab.wire.json_spans import object_spans
 
 __all__ = [
     "Position",
@@ -30,8 +33,8 @@ __all__ = [
     "weigh_all",
 ]
 
-_CACHE_SECONDS = 300.0
-"""How long providers keep a prefix that nobody reads: 5 minutes, by their documentation."""
+_LONG_LIFE = b'"1h"'
+"""How a cache marker asks for an hour."""
 
 _COLD_SHARE = 0.5
 """Of the trigger, on a turn on which the provider's cache is lost anyway."""
@@ -123,7 +126,23 @@ class Position:
             return False
         if state.surface.model != self.surface.model or state.surface.tools != self.surface.tools:
             return True
-        return bool(now and state.at) and now - state.at > _CACHE_SECONDS
+        idle = now - state.at if now and state.at else 0.0
+        if idle <= SHORT_LIFE_SECONDS:  # markers are looked for only where they matter
+            return False
+        return idle > life_seconds(self.model, has_long_marker=self.is_kept_long)
+
+    @property
+    def model(self) -> str:
+        """Who answers, as the request or its address names it."""
+        return self.turn.request.model or self.turn.call.model
+
+    @property
+    def is_kept_long(self) -> bool:
+        """Whether the messages are marked to be kept in the provider's cache for an hour."""
+        request = self.turn.request
+        if not request.format.may_hold_markers(request.body):  # then ours are set, if any
+            return bool(request.format.marker_keys) and self.policy.cache_markers == "1h"
+        return any(_LONG_LIFE in marker for marker in _markers(request))
 
     @property
     def comes_back(self) -> bool:
@@ -147,6 +166,16 @@ class Position:
             return self.tokens
         sent = read(body, self.turn.request.format.name)
         return self.surface.tokens + sum(map(self.measure.message, sent.messages))
+
+
+def _markers(request: Request) -> Iterator[bytes]:
+    """Cache markers that keep messages: those on them, and one for the whole request."""
+    envelope = object_spans(request.body)
+    for key in request.format.marker_keys:
+        if key in envelope:
+            yield request.body[slice(*envelope[key])]
+    for place in range(len(request.spans)):
+        yield from request.format.cache_markers(request.message_bytes(place))
 
 
 def weigh_all(request: Request, fixed_tokens: int, measure: Measure, policy: Policy) -> History:

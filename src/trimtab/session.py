@@ -46,7 +46,7 @@ from trimtab.draft import (
     state_after,
     with_floor,
 )
-from trimtab.economy import Cut, rates_of, turns_to_come, weigh_cut, window_of
+from trimtab.economy import Cut, knows_models, rates_of, turns_to_come, weigh_cut, window_of
 from trimtab.errors import PolicyError
 from trimtab.events import EditsQuarantined, Event, LimitLearned, ReserveCut
 from trimtab.ladder import climb, clip_alone
@@ -382,8 +382,8 @@ class Session:
             raise PolicyError(
                 "limit_tokens",
                 None,
-                f"the window {named}is not known: name the tokens that a request must not pass, "
-                "or install trimtab[prices], which knows many models",
+                f"the window {named}is not known: name the tokens that a request must not pass"
+                f"{'' if knows_models() else ', or install trimtab[prices], which knows many models'}",
             )
         asked = self.policy.answer_tokens
         asked = request.answer_tokens if asked is None else asked
@@ -655,8 +655,8 @@ def _pays(position: Position, draft: Draft) -> bool:
         cached=surface + state.view_tokens if state is not None and is_cached else 0,
     )
     turns = turns_to_come(0 if state is None else state.turns)
-    model = position.turn.request.model or position.turn.call.model
-    return weigh_cut(cut, rates_of(model), turns).pays
+    rates = rates_of(position.model, is_long=position.is_kept_long)
+    return weigh_cut(cut, rates, turns).pays
 
 
 def _is_asking(position: Position, draft: Draft) -> bool:

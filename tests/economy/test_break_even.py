@@ -18,6 +18,7 @@ from trimtab.economy import (
     rates_of,
     spent_so_far,
     turns_to_come,
+    weigh,
     weigh_cut,
 )
 
@@ -112,9 +113,25 @@ def test_the_arithmetic_is_told_and_multiplies_out() -> None:
     assert verdict.gain == pytest.approx(40 * 7_200 - 20_400)
     assert (verdict.pays, verdict.is_bearable) == (True, False)
     assert verdict.line == (
-        "costs 20,400 now and saves 7,200 a turn, so it is even after 2.8 turns (in fresh input "
-        "tokens); 40 were expected"
+        "costs 20,400 more on its own turn and saves 7,200 on each later one, so it is even after "
+        "2.8 more turns (in fresh input tokens); 40 more turns were expected"
     )
+
+
+@pytest.mark.parametrize(
+    ("cost", "saved", "words"),
+    [
+        (-3.0, 7.0, "saves 3 on its own turn and 7 on each later one, so it pays at once"),
+        (0.0, 7.0, "saves 0 on its own turn and 7 on each later one, so it pays at once"),
+        (0.4, 7.0, "saves 0 on its own turn and 7 on each later one, so it pays at once"),
+        (3.0, 0.0, "costs 3 more on its own turn and saves 0 on each later one, so it never pays"),
+    ],
+)
+def test_a_cost_below_nothing_is_told_as_a_saving(cost: float, saved: float, words: str) -> None:
+    """And one that nothing makes up for as such."""
+    told = weigh(cost, saved, 5)
+
+    assert told.line == f"{words} (in fresh input tokens); 5 more turns were expected"
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,7 @@ class Conversation(RuleBasedStateMachine):
         """It raises, hangs, or is gone."""
         self.maker.fail()
 
-    @rule(seconds=st.sampled_from([10.0, 600.0]))
+    @rule(seconds=st.sampled_from([10.0, 600.0, 4_000.0]))
     def wait(self, seconds: float) -> None:
         """Time passes; after a while the provider's cache is cold."""
         self.clock += seconds

@@ -17,6 +17,7 @@ from trimtab.wire import Call
 
 __all__ = [
     "MODEL",
+    "Json",
     "agent",
     "answer",
     "billed",

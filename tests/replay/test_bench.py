@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.replay.sessions import (
     MODEL,
+    Json,
     agent,
     answer,
     billed,
@@ -27,6 +29,7 @@ from trimtab.replay.driver import SessionReport, replay
 from trimtab.replay.gate import judge
 from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT, POLICIES, SHOWN, chosen
 from trimtab.replay.recording import RecordedRequest
+from trimtab.replay.report.story import CutStory
 
 SMALL = Policy(limit_tokens=20_000, trigger_tokens=12_000)
 LONG = "some words of a file " * 15
@@ -288,6 +291,23 @@ def test_what_was_kept_for_an_hour_is_priced_so() -> None:
     assert told.policies[DEFAULT].exchange.bill.written == 0
 
 
+def test_the_engine_takes_a_session_for_cold_when_its_bill_does() -> None:
+    """A pause of ten minutes loses a cache of five, and not one of an hour."""
+    requests = billed(agent(24), 3_000)
+    late = [
+        replace(each, at=each.at + 600.0 * (place >= 20))
+        for place, each in enumerate(requests)
+        if each.at is not None
+    ]
+    short = run(late)
+    long = run([replace(each, is_kept_long=True) for each in late])
+
+    assert [cut.turn for cut in short.story.cuts] == [20]
+    assert "idle for 10 minutes" in short.story.cuts[0].unread
+    assert (long.story.cuts, long.story.turns[20].read > 0) == ((), True)
+    assert long.result.policies[DEFAULT].changed == 0
+
+
 def test_who_misses_what_was_removed_pays_for_an_exchange() -> None:
     """The regret of a policy stands beside its costs, and its savings are net of it."""
     requests = agent(60)
@@ -332,13 +352,93 @@ def test_another_model_finds_no_cache() -> None:
     requests = agent(60)
     switched = [
         replace(each, model="claude-opus-4-5", build=_named(each, "claude-opus-4-5"))
-        for each in requests[30:]
+        for each in requests[25:]
     ]
 
-    told = run([*requests[:30], *switched], Policy(limit_tokens=9_000)).result
+    told = run([*requests[:25], *switched], Policy(limit_tokens=9_000)).result
 
-    assert told.policies[DEFAULT].compactions >= 1
-    assert any("costs -" in line for line in told.explained)
+    first = told.explained[0]
+    assert first.startswith("request 26: ")
+    assert " fresh at 1 (another model had answered before" in first
+    assert "; without the cut: " in first
+    assert "; it saves " in first
+    assert " read at " not in first
+    assert "so it pays at once" in first
+    assert told.policies[DEFAULT].payback_turns[0] == 0
+
+
+def test_the_arithmetic_of_a_cut_is_the_bill_of_its_turn() -> None:
+    """What it costs more than going on as before, and what both read; idle sessions read nothing."""
+    late = [
+        replace(each, at=each.at + 1_000.0 * (place >= 30))
+        for place, each in enumerate(long_session())
+        if each.at is not None
+    ]
+    replayed = run(late)
+    (line, *_), (cut, *_) = replayed.result.explained, replayed.story.cuts
+    turns = replayed.story.turns
+    mine = turns[cut.turn]
+    costs = mine.cost.units - mine.cost_nothing.units
+
+    assert cut.turn == 30
+    assert (cut.read_tokens, cut.cached_tokens, mine.read) == (0, 0, 0)
+    assert cut.unread.startswith("the session had been idle for 17 minutes")
+    assert f"saves {-round(costs):,} on its own turn" in line
+    assert cut.before_tokens == mine.whole_tokens
+    assert cut.after_tokens == mine.sent_tokens
+    warm = run(long_session())
+    (line, *_), (cut, *_) = warm.result.explained, warm.story.cuts
+    mine, nothing = warm.story.turns[cut.turn], warm.result.policies[DIRECT]
+    assert cut.read_tokens == mine.read
+    assert 0 < cut.cached_tokens < cut.before_tokens < nothing.peak_tokens
+    costs = mine.cost.units - mine.cost_nothing.units
+    assert f"saves {-round(costs):,} on its own turn" in line
+
+
+def test_a_cut_has_paid_once_its_turns_cost_less_than_without_it() -> None:
+    """Beside the same session gone on without it: for the first cut, that is doing nothing."""
+    replayed = run(long_session())
+    mine, turns = replayed.result.policies[DEFAULT], replayed.story.turns
+    cut, *more = replayed.story.cuts
+    stop = more[0].turn if more else len(turns)
+    saved = [turn.cost_nothing.units - turn.cost.units for turn in turns[cut.turn : stop]]
+    sums = [sum(saved[: count + 1]) for count in range(len(saved))]
+
+    assert mine.payback_turns[0] == next(turn for turn, total in enumerate(sums) if total >= 0)
+
+
+def test_every_policy_follows_a_client_that_goes_back_again_and_again() -> None:
+    """Wherever what it changed now stands."""
+    requests = billed(agent(40), 3_000)
+    messages = json.loads(requests[-1].build())["messages"]
+    more = []
+    for place, kept in enumerate((60, 30, 9)):
+        said = [answer("Done."), user(f"Something else, {place}. " * 900)]
+        more.append(recorded([*messages[:kept], *said], at=9_000.0 + place))
+
+    told = run([*requests, *more], names=["sliding", "provider"]).result.policies
+
+    assert {each.requests for each in told.values()} == {44}
+    assert told["provider"].payback_turns == ()
+    assert len(told[DEFAULT].payback_turns) == told[DEFAULT].compactions > 0
+    assert len(told["sliding"].payback_turns) == told["sliding"].compactions > 1
+
+
+def test_what_a_client_takes_back_is_no_part_of_what_it_sends_next() -> None:
+    """Messages are known by what they say: six that were gone anyway make no difference to a cut."""
+    requests = billed(agent(40), 3_000)[:35]
+    messages = json.loads(requests[-1].build())["messages"]
+    more = [answer("Done."), user("Something else. " * 4_000)]
+
+    def last_cut(history: Sequence[Json]) -> CutStory:
+        told = run([*requests, recorded([*history, *more], at=5_000.0)])
+        assert [cut.turn for cut in told.story.cuts] == [30, 35]
+        return told.story.cuts[-1]
+
+    whole, shorter = last_cut(messages), last_cut([*messages[:3], *messages[9:]])
+
+    assert shorter.before_tokens == whole.before_tokens
+    assert shorter.after_tokens < shorter.before_tokens
 
 
 # --------------------------------------------------------------------- advice

@@ -19,8 +19,7 @@ from trimtab.replay.recording import RecordedRequest, Recording
 Json = dict[str, Any]
 MODEL = "gpt-5.6"
 UNKNOWN_WINDOW = (
-    "the window of 'nobody-knows-it' is not known: name the tokens that a request must not "
-    "pass, or install trimtab[prices], which knows many models"
+    "the window of 'nobody-knows-it' is not known: name the tokens that a request must not pass"
 )
 
 

@@ -29,6 +29,7 @@ Json = dict[str, Any]
         ("call max_base_version or getSessionContent", {"max_base_version", "getSessionContent"}),
         ("plain words, Names and 12345678 say nothing", set()),
         ("a_b is too short", set()),
+        ("./package.json, README.md, useEffect and in_progress are known to all", set()),
         ("x" * 300_000 + " late_handle_name", {"late_handle_name"}),
     ],
 )
@@ -155,6 +156,50 @@ def test_what_a_ledger_still_says_has_survived(said: str, made: str, used: str) 
         session.see([*history, answer(used), user("good")], gone=(2,), made=words)
 
         assert (len(session.watch.missed), session.watch.survived > 0) == expected
+
+
+@pytest.mark.parametrize(
+    ("kept", "used", "is_missed"),
+    [
+        ("look at src/pool", "src/pool/size.py", True),
+        ("size.py and resize.py", "src/pool/size.py", True),
+        ("src/pool: size.py, wait.py", "src/pool/size.py", False),
+        ("in /home/me/src/pool/size.py:12", "src/pool/size.py", False),
+        ("in src/pool/size.pyc", "src/pool/size.py", True),
+        ("it calls pool_size_limit()", "pool_size_limit", False),
+        ("it calls my_pool_size_limit()", "pool_size_limit", True),
+        ("it calls pool_size_limits()", "pool_size_limit", True),
+        ("the folder src/pool", "src/pool/README.md", False),
+        ("nothing at all", "src/pool/README.md", True),
+        ("DB_POOL_SIZE is 17", "DB_POOL_SIZE=17", True),
+        ("so DB_POOL_SIZE=17.", "DB_POOL_SIZE=17", False),
+    ],
+)
+def test_only_what_a_removed_message_alone_held_is_missed(
+    kept: str,
+    used: str,
+    is_missed: bool,  # noqa: FBT001 - a case
+) -> None:
+    """What stands in the words that are sent is at hand, also as a folder and what lies in it."""
+    gone = result("a", "DB_POOL_SIZE=17 src/pool/size.py src/pool/README.md pool_size_limit")
+    history = [user("go"), call("a", path="x"), gone, answer("ok"), user(kept)]
+    session = _Session()
+    session.see(history, gone=(2,), cuts=True)
+    session.see([*history, answer(f"now {used} it is"), user("good")], gone=(2,))
+
+    assert bool(session.watch.missed) == is_missed
+
+
+def test_words_of_the_user_that_somebody_else_repeats_are_at_hand() -> None:
+    """Whatever stands between them."""
+    history = [user("Never touch the public names."), answer("ok"), user("go on")]
+    plan = answer("Plan: never touch\nthe public names!")
+    session = _Session()
+    session.see([*history, plan, user("now")], gone=(0,), cuts=True)
+    more = [*history, plan, user("now"), answer("I never touch the public names")]
+    session.see([*more, user("good")], gone=(0,))
+
+    assert session.watch.missed == []
 
 
 def test_before_anything_is_removed_nothing_is_looked_at() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
@@ -10,6 +10,7 @@ from trimtab.cli.tables import Cell, Column, number, show_table
 from trimtab.cli.talk import readable, say
 from trimtab.replay.advice import EXTRA_EXCHANGES, Advice
 from trimtab.replay.gate import Verdict, base_of
+from trimtab.replay.misfits import CACHE_CAUSES, SIZE_CAUSES
 from trimtab.replay.policies import DEFAULT, DIRECT, POLICIES, is_watched
 from trimtab.replay.results import (
     EXCHANGES,
@@ -37,6 +38,13 @@ _PARTS = 10_000
 _MICRO = 1_000_000
 """Money is told in millionths of a dollar, for the same reason."""
 
+
+_UNKNOWN = "\N{EN DASH}"
+"""Stands where nobody knows a number: 0 would say that there is none."""
+
+_PAPER = (
+    "a policy on paper decides by sizes alone, so there are no words in which to look for misses"
+)
 
 # ----------------------------------------------------------------------- JSON
 
@@ -72,8 +80,10 @@ def bills_json(results: Sequence[SessionResult]) -> dict[str, object]:
         "cost_direct": _micro(direct.costs),
         "cached_share": round(mine.costs.bill.cached_share * _PARTS),
         "peak_tokens": mine.peak_tokens,
-        "prediction": _errors_json(errors),
-        "cache_error": _errors_json(caches),
+        "prediction": _errors_json(errors, SIZE_CAUSES, [each.size_causes for each in results]),
+        "cache_error": _errors_json(
+            caches, CACHE_CAUSES, [each.cache_causes for each in results if each.is_cache_explicit]
+        ),
         "regret": mine.misses,
         "survived": mine.survived,
         "policies": {name: _policy_json(each, base) for name, each in totals.items()},
@@ -99,9 +109,9 @@ def _policy_json(each: PolicyResult, base: Costs) -> dict[str, object]:
         "cache_write_long": bill.written_long,
         "output": bill.output,
         "cost": _micro(each.costs),
-        "cost_regret": _micro(each.regret),
+        "cost_regret": _micro(each.regret) if is_seen else None,
         "units": round(each.costs.units),
-        "units_regret": round(each.regret.units),
+        "units_regret": round(each.regret.units) if is_seen else None,
         "saved": round(share_saved(each.costs, base) * _PARTS),
         "saved_net": round(share_saved(each.net, base) * _PARTS) if is_seen else None,
         "saved_at": {
@@ -114,8 +124,8 @@ def _policy_json(each: PolicyResult, base: Costs) -> dict[str, object]:
         "peak_tokens": each.peak_tokens,
         "regret": each.misses if is_seen else None,
         "survived": each.survived if is_seen else None,
-        "changed": each.changed,
-        "invalid": each.made_invalid,
+        "changed": each.changed if is_seen else None,
+        "invalid": each.made_invalid if is_seen else None,
         "payback_turns": list(each.payback_turns),
     }
 
@@ -124,12 +134,15 @@ def _micro(costs: Costs) -> int | None:
     return None if costs.bill.cost is None else round(costs.bill.cost * _MICRO)
 
 
-def _errors_json(errors: Sequence[float]) -> dict[str, int | None]:
+def _errors_json(
+    errors: Sequence[float], causes: Sequence[str], found: Sequence[Mapping[str, int]]
+) -> dict[str, object]:
     shares = {"median": percentile(errors, 0.5), "p95": percentile(errors, 0.95)}
     told = {
         name: None if share is None else round(share * _PARTS) for name, share in shares.items()
     }
-    return {"requests": len(errors), **told}
+    large = {cause: sum(each.get(cause, 0) for each in found) for cause in causes}
+    return {"requests": len(errors), **told, "large": large}
 
 
 def verdict_json(verdict: Verdict) -> dict[str, object]:
@@ -179,10 +192,10 @@ def show_bills(console: Console, results: Sequence[SessionResult]) -> None:
             name,
             _money(each.costs),
             _share(each.costs, base),
-            _share(each.net, base) if is_watched(name) else "-",
+            _share(each.net, base) if is_watched(name) else _UNKNOWN,
             *(_share(each.with_exchanges(count), base) for count in EXCHANGES if count),
             each.compactions,
-            each.misses if is_watched(name) else "-",
+            each.misses if is_watched(name) else _UNKNOWN,
         )
         for name, each in totals.items()
     ]
@@ -192,6 +205,8 @@ def show_bills(console: Console, results: Sequence[SessionResult]) -> None:
         "saved: beside the cheaper of doing nothing and the client's own compaction; net: with "
         "what was missed fetched again; at 3, 8, 18: with so many extra exchanges after each cut",
     )
+    if not all(map(is_watched, totals)):
+        say(console, f"{_UNKNOWN}: not known; {_PAPER}")
     for name, each in totals.items():
         if each.over_limit:
             told = f"{number(each.over_limit)} requests are larger than the model's window"
@@ -252,8 +267,15 @@ def show_verdict(console: Console, verdict: Verdict) -> None:
     )
     if past is not None:
         told += f"; {past:.1%} of those past the trigger, at 3 extra exchanges a compaction"
-    say(console, f"{told}; worst session {verdict.worst:+.1%}")
+    say(console, f"{told}; {_worst(verdict)}")
     for line in verdict.broken:
         say(console, ("never dearer, broken", "bold red"), f": {readable(line)}")
     if not verdict.broken:
         say(console, ("never dearer", "bold green"), ": law 7 holds on these sessions")
+
+
+def _worst(verdict: Verdict) -> str:
+    """How the session that saves least came out; where none is dearer, that."""
+    if round(verdict.worst, 3) >= 0:
+        return "no session was dearer"
+    return f"worst session {readable(verdict.worst_session)}, {-verdict.worst:.1%} dearer"

@@ -14,7 +14,7 @@ from trimtab.budget import Limits
 from trimtab.cli.source import open_session
 from trimtab.cli.tables import Cell, Column, cell, number, show_table
 from trimtab.cli.talk import FINE, UsageError, note, print_json, readable, say, screen, working
-from trimtab.economy import window_of
+from trimtab.economy import knows_models, window_of
 from trimtab.policy import Policy
 from trimtab.replay.forecasts import Forecasted, forecasts
 from trimtab.replay.recording import Recording
@@ -64,7 +64,8 @@ def _limits(recording: Recording, budget: int | None) -> Limits:
         who = f"of {model} is not known" if model else "is not known: the file names no model"
         raise UsageError(
             f"the window {who}",
-            "--budget N names what no request may pass; trimtab[prices] knows many models",
+            "--budget N names what no request may pass"
+            + ("" if knows_models() else "; trimtab[prices] knows many models"),
         )
     return Policy().limits(window.limit_tokens(None))
 

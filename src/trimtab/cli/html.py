@@ -46,17 +46,24 @@ def refuse_foreign(output: str, inputs: Sequence[Path]) -> None:
         )
 
 
-def origin_of(paths: Sequence[str], options: Sequence[str]) -> Origin:
+def origin_of(paths: Sequence[str], options: Sequence[str], skipped: int = 0) -> Origin:
     """Say what makes the report, so that it can be made again.
 
     Args:
         paths: What the user named; the folders that they lie in are not told.
         options: The options that change its numbers.
+        skipped: Files that hold no recording.
     """
     named = [Path(path).name or path for path in paths]
     shown = " ".join(["trimtab", "replay", *named, *options, "--html", "FILE"])
     prices = _version("genai-prices")
-    return Origin(_version("trimtab"), shown, f"genai-prices {prices}" if prices else "")
+    return Origin(
+        _version("trimtab"),
+        shown,
+        f"genai-prices {prices}" if prices else "",
+        " ".join(options),
+        skipped,
+    )
 
 
 def _version(package: str) -> str:

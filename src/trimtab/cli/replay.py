@@ -123,7 +123,7 @@ def run(  # noqa: PLR0913 - one an option
         _check_html(html, found, as_json=as_json)
     replayed = _replay(found, settings, workers or os.cpu_count() or 1, journal)
     if html is not None:
-        origin = origin_of(paths, list(_options(settings, prices)))
+        origin = origin_of(paths, list(_options(settings, prices)), len(replayed.skipped))
         write_report(html, [each for _, each in replayed.sessions], origin)
     totals, results = replayed.totals, replayed.results
     verdict = judge(results) if is_gate else None

@@ -11,6 +11,7 @@ from trimtab.economy.break_even import (
     rates_of,
     spent_so_far,
     turns_to_come,
+    weigh,
     weigh_cut,
 )
 from trimtab.economy.cache import (
@@ -26,7 +27,7 @@ from trimtab.economy.cache import (
     rules_of,
 )
 from trimtab.economy.prices import Prices, prices_of
-from trimtab.economy.windows import Window, window_of
+from trimtab.economy.windows import Window, knows_models, window_of
 
 __all__ = [
     "LONG_LIFE_SECONDS",
@@ -47,6 +48,7 @@ __all__ = [
     "Verdict",
     "Window",
     "best_step_tokens",
+    "knows_models",
     "least_ratio",
     "life_seconds",
     "payback",
@@ -56,6 +58,7 @@ __all__ = [
     "rules_of",
     "spent_so_far",
     "turns_to_come",
+    "weigh",
     "weigh_cut",
     "window_of",
 ]

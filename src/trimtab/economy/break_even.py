@@ -16,7 +16,7 @@ cut, ``gain > 0`` is ``R/S > (w - c) / (w + T·c)``, the form in which it is oft
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isqrt
+from math import inf, isinf, isqrt
 
 from trimtab.economy.cache import rules_of
 from trimtab.economy.prices import Prices
@@ -31,6 +31,7 @@ __all__ = [
     "rates_of",
     "spent_so_far",
     "turns_to_come",
+    "weigh",
     "weigh_cut",
 ]
 
@@ -134,9 +135,18 @@ class Verdict:
     @property
     def line(self) -> str:
         """The arithmetic in one line, which multiplies out."""
-        told = f"costs {self.cost_now:,.0f} now and saves {self.saved_a_turn:,.0f} a turn"
-        told += f", so it is even after {self.break_even_turns:,.1f} turns"
-        return f"{told} (in fresh input tokens); {self.turns:,.0f} were expected"
+        now, later = round(self.cost_now), round(self.saved_a_turn)
+        if now > 0:
+            told = f"costs {now:,} more on its own turn and saves {later:,} on each later one, so "
+            told += (
+                "it never pays"
+                if isinf(self.break_even_turns)
+                else f"it is even after {self.break_even_turns:,.1f} more turns"
+            )
+        else:
+            told = f"saves {-now:,} on its own turn and {later:,} on each later one, so it pays at once"
+        more = "turn was" if round(self.turns) == 1 else "turns were"
+        return f"{told} (in fresh input tokens); {self.turns:,.0f} more {more} expected"
 
 
 def weigh_cut(cut: Cut, rates: Rates, turns: float, most_loss: float = inf) -> Verdict:
@@ -151,10 +161,20 @@ def weigh_cut(cut: Cut, rates: Rates, turns: float, most_loss: float = inf) -> V
     kept = min(cut.kept, cut.cached, cut.after)
     stay = cut.cached * rates.read + (cut.before - cut.cached) * rates.write
     made = kept * rates.read + (cut.after - kept) * rates.write
-    saved = (cut.before - cut.after) * rates.read
-    cost = made - stay
-    even = 0.0 if cost <= 0 else (cost / saved if saved > 0 else inf)
-    return Verdict(cost, saved, turns, even, most_loss)
+    return weigh(made - stay, (cut.before - cut.after) * rates.read, turns, most_loss)
+
+
+def weigh(cost_now: float, saved_a_turn: float, turns: float, most_loss: float = inf) -> Verdict:
+    """Hold what a cut is known to cost against what it saves.
+
+    Args:
+        cost_now: What it costs on its own turn, in fresh tokens; negative where it saves at once.
+        saved_a_turn: What each later turn saves, in fresh tokens.
+        turns: Turns that are taken to come.
+        most_loss: What it may cost if none comes, in fresh tokens.
+    """
+    even = 0.0 if cost_now <= 0 else (cost_now / saved_a_turn if saved_a_turn > 0 else inf)
+    return Verdict(cost_now, saved_a_turn, turns, even, most_loss)
 
 
 def least_ratio(rates: Rates, turns: float) -> float:

@@ -221,6 +221,13 @@ class ProviderCache:
 
     _entries: dict[bytes, _Entry] = field(default_factory=dict, repr=False)
 
+    def copy(self) -> ProviderCache:
+        """The same, to be served something else from here on."""
+        entries = {
+            link: _Entry(entry.life_seconds, entry.dies_at) for link, entry in self._entries.items()
+        }
+        return ProviderCache(entries)
+
     def serve(self, prompt: Prompt) -> Split:
         """Say how a request is billed, and keep what it leaves behind."""
         rules = rules_of(prompt.model)

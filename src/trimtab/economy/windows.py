@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from trimtab.wire.claude_models import claude_model
 
-__all__ = ["Window", "window_of"]
+__all__ = ["Window", "knows_models", "window_of"]
 
 _MOST_ANSWER_TOKENS = 32_000
 """Kept free for an answer whose size nobody said, in a large window."""
@@ -70,6 +71,11 @@ def window_of(model: str) -> Window | None:
         tokens = _SMALL_CLAUDE if claude.has_small_window else _LARGE_CLAUDE
         return Window(tokens, None if known is None else known.price_step_tokens)
     return known
+
+
+def knows_models() -> bool:
+    """Whether ``genai-prices`` is installed, so that no more is known by installing it."""
+    return find_spec("genai_prices") is not None
 
 
 def _look_up(model: str) -> Window | None:

@@ -16,10 +16,10 @@ too, so that what the model gets wrong it gets wrong for all of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import pairwise, takewhile
 from statistics import median
 from time import perf_counter
 
@@ -29,7 +29,6 @@ from trimtab.economy import (
     MOST_LOSS_SHARE,
     SHORT_LIFE_SECONDS,
     Block,
-    Cut,
     Payback,
     Prices,
     Prompt,
@@ -44,7 +43,7 @@ from trimtab.economy import (
     rules_of,
     spent_so_far,
     turns_to_come,
-    weigh_cut,
+    weigh,
     window_of,
 )
 from trimtab.engine import Engine
@@ -52,7 +51,10 @@ from trimtab.errors import PolicyError, RequestError
 from trimtab.events import ContextCompacted, HistoryRepaired
 from trimtab.messages import Message
 from trimtab.policy import Policy
+from trimtab.position import is_of
+from trimtab.replay.cuts import BillRates, Came, Made, Without, cut_of, made_words, unread_of
 from trimtab.replay.driver import LeftOut, ReplayedRequest, SessionReport, breaks_no_rule, looked_at
+from trimtab.replay.misfits import LARGE, cache_cause, size_cause
 from trimtab.replay.paper import SUMMARY_TOKENS, Paper, SideCall
 from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT, Choice, chosen
 from trimtab.replay.recording import RecordedRequest, Recording
@@ -72,6 +74,10 @@ __all__ = ["Replayed", "bench"]
 
 _PLACEHOLDER_TOKENS = 8
 """A log that says that an answer was no longer than this often holds a placeholder."""
+
+_MARKER_KEY = b'"cache_control"'
+_LONG_MARKER = _MARKER_KEY + b':{"type":"ephemeral","ttl":"1h"},'
+"""A marker for the whole request, as Anthropic Messages has it."""
 
 _TELLING_REQUESTS = 3
 """Requests with bills after which one that never reads a cache is taken to have none."""
@@ -177,7 +183,7 @@ class _Runner:
     made_invalid: int = 0
     repairs: int = 0
     rows: Sequence[Row] = ()
-    cuts: list[tuple[int, Cut]] = field(default_factory=list)
+    made: list[Made] = field(default_factory=list)
 
 
 class _Bench:
@@ -211,12 +217,17 @@ class _Bench:
         self._teller = Teller()
         self._cache_errors: list[float] = []
         self._prediction_errors: list[float] = []
+        self._cache_causes: Counter[str] = Counter()
+        self._size_causes: Counter[str] = Counter()
+        self._learned: list[str] = []  # models of bills that the engine learned from
+        self._billed = 0  # for the request before
         self._compactions = 0
         self._largest = 0
         self._trigger = 0
         self._last: list[Said] = []
         self._turn: Turn | None = None  # the one before
         self._joined: Turn | None = None  # the one before, where a history was put together
+        self._names: Sequence[bytes] = ()  # of the whole history, as it was last
         self._plain_cache = ProviderCache()  # of the session as it was recorded
         self._prices = lru_cache(maxsize=4096)(self._look_up)
 
@@ -224,7 +235,14 @@ class _Bench:
 
     def next(self, recorded: RecordedRequest) -> None:
         """Run a request under every policy; where that cannot be, say why."""
-        call = Call(recorded.build(), model=recorded.model, now=recorded.at or 0.0)
+        body = recorded.build()
+        if (
+            self._life == LONG_LIFE_SECONDS
+            and recorded.format == "anthropic"
+            and _MARKER_KEY not in body
+        ):
+            body = _kept_long(body)
+        call = Call(body, model=recorded.model, now=recorded.at or 0.0)
         try:
             turn = self._session.read(call, recorded.format or None, before=self._turn)
         except RequestError as error:
@@ -244,7 +262,9 @@ class _Bench:
         joined = self._whole.join(turn, said)
         self._note(recorded, model, head, joined)
         self._check_cache(recorded, model, head, said)
-        place = _Place(recorded, turn, said, joined, head, model, limits, measure)
+        came = Came.of(self._names, joined.said)
+        self._names = [each.name for each in joined.said]
+        place = _Place(recorded, turn, said, joined, came, head, model, limits, measure)
         if joined.is_joined:
             name = turn.request.format.name
             self._joined = self._session.read(joined.call, name, before=self._joined)
@@ -289,7 +309,11 @@ class _Bench:
         if usage is None or not usage.total_input or not self._is_cached:
             return
         if len(self._asked) > 1:  # what a first one reads was written by another session
-            self._cache_errors.append(abs(split.read - usage.cache_read) / usage.total_input)
+            error = abs(split.read - usage.cache_read) / usage.total_input
+            self._cache_errors.append(error)
+            if error > LARGE:
+                excess = split.total - usage.total_input
+                self._cache_causes[cache_cause(split.read, usage.cache_read, excess)] += 1
 
     def _run(self, runner: _Runner, place: _Place) -> None:
         if runner.choice.engine is not None:
@@ -345,12 +369,9 @@ class _Bench:
             runner.engine.sync.observed(rewrite.ticket, usage)
         runner.changed += rewrite.body != place.turn.call.body
         runner.repairs += any(isinstance(event, HistoryRepaired) for event in rewrite.events)
-        cut = self._cut(runner, place, view.rows) if compacted else None
-        if cut is not None:
-            runner.cuts.append((len(self._asked) - 1, cut))
+        self._pay(runner, place, view.rows, None, is_compacted=compacted)
         if runner.choice.name == DEFAULT:
-            self._tell(place, rewrite, cut)
-        runner.rows = view.rows
+            self._tell(place, rewrite, runner.made[-1] if compacted else None)
         runner.watch.saw(
             len(self._asked) - 1,
             place.joined.said,
@@ -358,9 +379,8 @@ class _Bench:
             view,
             is_compacted=compacted,
         )
-        self._pay(runner, place, view.rows, None, is_compacted=compacted)
 
-    def _tell(self, place: _Place, rewrite: Rewrite, cut: Cut | None) -> None:
+    def _tell(self, place: _Place, rewrite: Rewrite, made: Made | None) -> None:
         """Keep what the story of the session tells of this request."""
         usage = place.recorded.usage
         self._teller.saw(
@@ -369,7 +389,7 @@ class _Bench:
             place.measure,
             billed_tokens=usage.total_input or None if usage else None,
             trigger_tokens=place.limits.trigger_tokens,
-            cut=cut,
+            made=made,
         )
 
     def _look(
@@ -393,9 +413,19 @@ class _Bench:
         runner.made_invalid += looked.is_made_invalid
         usage = place.recorded.usage
         if usage and usage.total_input and not rewrite.plan and not place.joined.is_joined:
-            off = abs(rewrite.outcome.tokens_after - usage.total_input)
+            foretold = rewrite.outcome.tokens_after
+            error = abs(foretold - usage.total_input) / usage.total_input
             if len(self._asked) > 1:
-                self._prediction_errors.append(off / usage.total_input)
+                self._prediction_errors.append(error)
+            if len(self._asked) > 1 and error > LARGE:
+                learned = sum(model == place.model for model in self._learned)
+                cause = size_cause(learned, foretold, usage.total_input, self._billed)
+                self._size_causes[cause] += 1
+            if self._learned[-1:] != [place.model]:
+                self._learned.clear()  # each model is learned anew
+            if is_of(usage.total_input, foretold):
+                self._learned.append(place.model)
+        self._billed = usage.total_input if usage else 0
 
     def _pay(
         self,
@@ -406,63 +436,73 @@ class _Bench:
         *,
         is_compacted: bool,
     ) -> None:
-        blocks = blocks_of(place.head, rows, self._life)
-        total = sum(block.tokens for block in blocks)
-        split = Split(fresh=total)
-        if self._is_cached:
-            split = runner.cache.serve(Prompt(place.model, blocks, place.recorded.at))
+        without = runner.made[-1].without if runner.made else None
+        if is_compacted:
+            without = Without(runner.rows, runner.cache.copy())
+        if without is not None:
+            without.rows = place.came.after(without.rows)
+            without.splits.append(self._serve(without.cache, place, without.rows))
+        split = self._serve(runner.cache, place, rows)
+        if is_compacted and without is not None:
+            runner.made.append(self._made(place, rows, split, without))
+        runner.rows = rows
         names = [row.name for row in rows]
         if runner.paid and names[: len(runner.names)] != runner.names:
             runner.breaks += 1
         runner.names = names
         window = window_of(place.model)
-        runner.over_limit += window is not None and total > window.tokens
-        runner.paid.append(_Paid(len(self._asked) - 1, split, total, is_compacted, call))
+        runner.over_limit += window is not None and split.total > window.tokens
+        runner.paid.append(_Paid(len(self._asked) - 1, split, split.total, is_compacted, call))
 
-    def _cut(self, runner: _Runner, place: _Place, rows: Sequence[Row]) -> Cut:
-        """What a compaction changed, beside going on as before."""
-        known = {row.source for row in runner.rows if row.source is not None}
-        stop = max(known, default=-1) + 1
-        new = sum(each.tokens for each in place.joined.said[stop:])
-        last = place.head.tokens + sum(row.tokens for row in runner.rows)
-        pairs = zip(runner.rows, rows, strict=False)
-        shared = takewhile(lambda pair: pair[0].name == pair[1].name, pairs)
-        kept = place.head.tokens + sum(row.tokens for row, _ in shared)
-        after = place.head.tokens + sum(row.tokens for row in rows)
-        before = max(after, last + new)
-        is_held = self._is_warm() and last >= rules_of(place.model).least_tokens
-        cached = min(last, before) if is_held and runner.rows else 0
-        return Cut(before, after, kept, cached)
+    def _serve(self, cache: ProviderCache, place: _Place, rows: Sequence[Row]) -> Split:
+        """How a request is billed."""
+        blocks = blocks_of(place.head, rows, self._life)
+        if not self._is_cached:
+            return Split(fresh=sum(block.tokens for block in blocks))
+        return cache.serve(Prompt(place.model, blocks, place.recorded.at))
 
-    def _is_warm(self) -> bool:
-        """Whether the provider still holds what the last request left in its cache."""
-        if len(self._asked) < 2 or not self._is_cached:
-            return False
-        before, now = self._asked[-2], self._asked[-1]
-        if before.model != now.model:
-            return False
-        life = life_seconds(now.model, has_long_marker=self._life == LONG_LIFE_SECONDS)
-        return before.at is None or now.at is None or now.at - before.at <= life
+    def _made(self, place: _Place, rows: Sequence[Row], split: Split, without: Without) -> Made:
+        """What a compaction changed, as its turn is billed, beside going on as before."""
+        cut = cut_of(place.head, without.rows, rows, without.splits[0].read)
+        asked = [(each.model, each.at) for each in self._asked[-2:]]
+        life = life_seconds(place.model, has_long_marker=self._life == LONG_LIFE_SECONDS)
+        unread = unread_of(cut.kept, split.read, asked, life, is_cached=self._is_cached)
+        times = [at for _, at in asked if at is not None]
+        idle = times[1] - times[0] if len(times) == 2 else None
+        return Made(len(self._asked) - 1, cut, split, unread, idle, without)
 
     def _explained(self, runner: _Runner) -> Iterator[str]:
         """The arithmetic of each compaction, as it stood on its turn, and what came of it."""
-        for turn, cut in runner.cuts:
+        for made, account in zip(runner.made, self._paybacks(runner), strict=True):
+            turn, cut = made.turn, made.cut
             asked = self._asked[turn]
-            prices = self._prices(asked.model, None, 0)
+            prices = self._prices_for(asked, made.split)
             rates = rates_of(asked.model, prices, is_long=self._life == LONG_LIFE_SECONDS)
             output = sum(each.output for each in self._asked[:turn])
             spent = spent_so_far(turn, cut.before, output, rates)
-            verdict = weigh_cut(cut, rates, turns_to_come(turn), MOST_LOSS_SHARE * spent)
+            saved = (cut.before - cut.after) * (rates.read if self._is_cached else 1.0)
+            expected = turns_to_come(turn)
+            verdict = weigh(account.spent, saved, expected, MOST_LOSS_SHARE * spent)
             came = len(self._asked) - turn - 1
             growth = _median([each.growth for each in self._asked[:turn]])
             step = best_step_tokens(growth, verdict.cost_now, rates)
-            told = (
-                f"request {turn + 1}: {cut.before:,} to {cut.after:,} tokens, {cut.kept:,} in front "
-                f"of the cut; {verdict.line}, {came} came"
-            )
+            told = f"request {turn + 1}: {made_words(made, self._rates(asked, made.split))}; "
+            told += f"it {verdict.line}, {came:,} came"
             if step:
-                told += f"; by price alone, the next cut is best {step:,} tokens from here"
+                told += f"; by price alone, the next cut would pay best {step:,} tokens later"
             yield told
+
+    def _paybacks(self, runner: _Runner) -> Iterator[Payback]:
+        """The realised account of each compaction, beside going on without it."""
+        for made in runner.made:
+            without = [
+                self._cost(self._asked[turn], split, self._asked[turn].output).units
+                for turn, split in enumerate(made.without.splits, made.turn)
+            ]
+            paid = runner.paid[made.turn : made.turn + len(without)]
+            costs = [self._paid_for(each).units for each in paid]
+            saved = [other - mine for other, mine in zip(without, costs, strict=True)]
+            yield payback(-saved[0], saved[1:])
 
     # -------------------------------------------------------------- counting
 
@@ -510,6 +550,12 @@ class _Bench:
         units += split.written_long * long.write + output * rates.output
         return Costs(priced(split, output, prices), units)
 
+    def _rates(self, asked: _Asked, split: Split) -> BillRates:
+        """What a token costs beside a fresh one, as the bill of a request has it."""
+        prices = self._prices_for(asked, split)
+        rates = rates_of(asked.model, prices)
+        return BillRates(rates.read, rates.write, rates_of(asked.model, prices, is_long=True).write)
+
     def _paid_for(self, paid: _Paid) -> Costs:
         asked = self._asked[paid.turn]
         costs = self._cost(asked, paid.split, asked.output)
@@ -555,9 +601,8 @@ class _Bench:
             runner.choice.name: [self._paid_for(paid) for paid in runner.paid]
             for runner in self._runners
         }
-        base = each.get(DIRECT, [])
         results = {
-            runner.choice.name: self._result(runner, each[runner.choice.name], base)
+            runner.choice.name: self._result(runner, each[runner.choice.name])
             for runner in self._runners
         }
         models = {asked.model for asked in self._asked}
@@ -580,6 +625,8 @@ class _Bench:
                 if runner.choice.name == DEFAULT
                 for line in self._explained(runner)
             ),
+            dict(self._cache_causes),
+            dict(self._size_causes),
         )
 
     def _recorded(self) -> Costs | None:
@@ -594,9 +641,7 @@ class _Bench:
             if usage is not None
         )
 
-    def _result(
-        self, runner: _Runner, costs: Sequence[Costs], base: Sequence[Costs]
-    ) -> PolicyResult:
+    def _result(self, runner: _Runner, costs: Sequence[Costs]) -> PolicyResult:
         watch, stops = runner.watch, _stops(runner.paid)
         missed = [] if watch is None else watch.missed
         regret = Costs.sum(
@@ -622,7 +667,7 @@ class _Bench:
             runner.changed,
             runner.made_invalid,
             runner.repairs,
-            tuple(account.paid_after for account in _paybacks(compacted, costs, base, len(costs))),
+            tuple(account.paid_after for account in self._paybacks(runner)),
         )
 
     def _exchange(self, paid: _Paid, tokens: int, stop: int) -> Costs:
@@ -657,6 +702,7 @@ class _Place:
     turn: Turn
     said: Sequence[Said]
     joined: Joined
+    came: Came
     head: Block
     model: str
     limits: Limits
@@ -672,6 +718,15 @@ def _is_made_invalid(place: _Place, rewrite: Rewrite) -> bool:
     return breaks_no_rule(place.turn.call.body, wire_format, place.recorded) and not breaks_no_rule(
         rewrite.body, wire_format, place.recorded
     )
+
+
+def _kept_long(body: bytes) -> bytes:
+    """A body that says what its bill says: that it is kept in the cache for an hour.
+
+    Logs do not hold markers. Without one, the engine would take the cache for lost after minutes.
+    """
+    start = body.index(b"{") + 1
+    return body[:start] + _LONG_MARKER + body[start:]
 
 
 def _life_seconds(recording: Recording) -> float:
@@ -696,19 +751,6 @@ def _stops(paid: Sequence[_Paid]) -> list[int]:
         if each.is_compacted:
             stop = each.turn
     return stops[::-1]
-
-
-def _paybacks(
-    compacted: Sequence[int], costs: Sequence[Costs], base: Sequence[Costs], end: int
-) -> Iterator[Payback]:
-    """The realised account of each compaction, beside doing nothing."""
-    if len(base) != len(costs):
-        return
-    for start, stop in pairwise([*compacted, end]):
-        saved = [base[at].units - costs[at].units for at in range(start + 1, stop)]
-        before = base[start - 1].units - costs[start - 1].units if start else 0.0
-        spent = costs[start].units - base[start].units + before
-        yield payback(spent, [each - before for each in saved])
 
 
 def _median(values: Sequence[int]) -> int:

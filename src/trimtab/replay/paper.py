@@ -9,7 +9,7 @@ and what it pays besides.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Protocol
 
@@ -177,7 +177,7 @@ class ToolClearing:
 def _cleared(row: Row) -> Row:
     name = blake2b(b"cleared" + row.name, digest_size=16).digest()
     tokens = min(row.tokens, _CLEARED_TOKENS)
-    return Row(name, tokens, row.parts, row.role, row.source, is_untouched=False)
+    return replace(row, name=name, tokens=tokens, is_untouched=False, form_of=row.name)
 
 
 @dataclass(slots=True)

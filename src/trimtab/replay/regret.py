@@ -6,23 +6,30 @@ row that the user said. When an answer uses a handle that stood only in what
 the policy had removed, a live agent would have had to fetch it again: one
 exchange for the answer. All else that the same messages held is then at hand again.
 
+Only what a removed message alone held is counted: not what still stands in the
+words that are sent, be it inside a longer path, nor a path whose
+halves both stand there (a folder, and a file in it), nor a short list of names
+that are the same in every project (:mod:`trimtab.replay.well_known`).
+
 The recorded agent had everything before it, so this counts at least what a
-live one would have missed, and more: names that a model knows anyway count too.
+live one would have missed, and more: other names that a model knows count too.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from trimtab.errors import MalformedBodyError
 from trimtab.messages import Message, Text, ToolCall, ToolResult
 from trimtab.replay.views import View
 from trimtab.replay.weights import Said
+from trimtab.replay.well_known import FILES, NAMES
 from trimtab.wire.json_spans import load
 
-__all__ = ["Handles", "Missed", "Watch", "handles_in"]
+__all__ = ["Handles", "Missed", "Watch", "Words", "handles_in"]
 
 _WHOLE = re.compile(
     r"https?://[^\s<>\"'`)\]}\\]+"
@@ -56,7 +63,8 @@ def handles_in(text: str) -> set[str]:
         *(name for token in _TOKEN.findall(rest) for name in _names(token)),
     ]
     tidy = (handle.rstrip(".,:;/").removeprefix("./") for handle in found)
-    return {handle for handle in tidy if len(handle) >= _LEAST_CHARACTERS}
+    long = {handle for handle in tidy if len(handle) >= _LEAST_CHARACTERS}
+    return long - FILES - NAMES
 
 
 def _names(token: str) -> Iterator[str]:
@@ -84,6 +92,7 @@ class Handles:
     def __init__(self) -> None:
         self._held: dict[bytes, frozenset[str]] = {}
         self._used: dict[bytes, frozenset[str]] = {}
+        self._words: dict[bytes, Words] = {}
 
     def held(self, said: Said, load: Callable[[], Message]) -> frozenset[str]:
         """What can be learned from a message."""
@@ -99,6 +108,58 @@ class Handles:
             text = "\n".join(_own_words(load().parts))
             known = self._used[said.name] = frozenset(handles_in(text) | _spans(text))
         return known
+
+    def words(self, said: Said, load: Callable[[], Message]) -> Words:
+        """All that a message says."""
+        known = self._words.get(said.name)
+        if known is None:
+            known = self._words[said.name] = Words("\n".join(_all_words(load().parts)))
+        return known
+
+
+@dataclass(slots=True)
+class Words:
+    """A text in which handles are looked for.
+
+    Attributes:
+        text: The text.
+    """
+
+    text: str = field(repr=False)
+    _plain: str | None = field(default=None, repr=False)
+
+    def hold(self, handle: str) -> bool:
+        """Whether a handle stands in it, and is no piece of a longer word."""
+        if " " in handle:
+            if self._plain is None:
+                self._plain = " ".join(_WORD.findall(self.text.lower()))
+            return f" {handle} " in f" {self._plain} "
+        start = self.text.find(handle)
+        while start >= 0:
+            stop = start + len(handle)
+            if not (_is_word(self.text[start - 1 : start]) or _is_word(self.text[stop : stop + 1])):
+                return True
+            start = self.text.find(handle, start + 1)
+        return False
+
+
+def _is_word(letter: str) -> bool:
+    return letter == "_" or letter.isalnum()
+
+
+def _stands(handle: str, texts: Sequence[Words]) -> bool:
+    """Whether some texts say a handle: whole, or as a folder and what lies in it."""
+    if any(each.hold(handle) for each in texts):
+        return True
+    if "/" not in handle or "://" in handle or " " in handle or "=" in handle:
+        return False
+    cuts = [place for place, letter in enumerate(handle) if letter == "/" and place]
+    return any(
+        (handle[cut + 1 :] in FILES or any(each.hold(handle[cut + 1 :]) for each in texts))
+        and any(each.hold(handle[:cut]) for each in texts)
+        for cut in cuts
+        if handle[cut + 1 :]
+    )
 
 
 def _held(message: Message) -> frozenset[str]:
@@ -127,6 +188,13 @@ def _own_words(parts: Iterable[object]) -> Iterable[str]:
                 yield _argument_text(part.arguments)
             case _:
                 pass
+
+
+def _all_words(parts: Iterable[object]) -> Iterator[str]:
+    yield from _own_words(parts)
+    for part in parts:
+        if isinstance(part, ToolResult):
+            yield part.text
 
 
 def _argument_text(arguments: str) -> str:
@@ -236,6 +304,17 @@ class Watch:
             self._shown = (view.changed_text, " ".join(_WORD.findall(view.changed_text.lower())))
         return handle in self._shown[1]
 
+    def _at_hand(
+        self,
+        said: Sequence[Said],
+        load: Callable[[int], Message],
+        in_view: AbstractSet[int],
+        stop: int,
+    ) -> list[Words]:
+        """All that stood before an answer: what is in view, and what is new."""
+        places = sorted({*in_view, *range(len(self._names), stop)})
+        return [self.handles.words(said[at], lambda at=at: load(at)) for at in places if at < stop]  # type: ignore[misc]
+
     def _look(
         self, turn: int, said: Sequence[Said], load: Callable[[int], Message], view: View
     ) -> None:
@@ -251,6 +330,8 @@ class Watch:
                     continue
                 if self._is_shown(handle, view):
                     self.survived += 1
+                    continue
+                if _stands(handle, self._at_hand(said, load, in_view, place)):
                     continue
                 again[where[-1]] = handle
                 in_view.add(where[-1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, TypeAlias
 
@@ -141,6 +141,8 @@ class SessionResult:
         left_out: Requests that could not be priced.
         explained: Of each compaction of the default policy: on which turn, the arithmetic of its
             break-even then, and how many turns really came.
+        cache_causes: Of the cache's errors above a tenth of the request, how many by cause.
+        size_causes: The same of the sizes that were foretold.
     """
 
     file: str
@@ -156,6 +158,8 @@ class SessionResult:
     is_cache_explicit: bool = False
     left_out: int = 0
     explained: tuple[str, ...] = ()
+    cache_causes: Mapping[str, int] = field(default_factory=dict)
+    size_causes: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def passes_trigger(self) -> bool:

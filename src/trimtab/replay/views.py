@@ -33,6 +33,7 @@ class Row:
         role: Who speaks.
         source: Its place among the client's messages; None for one that was made.
         is_untouched: Whether it goes out as it came.
+        form_of: The name of the client's message that it is another form of; None for none.
     """
 
     name: bytes
@@ -41,6 +42,12 @@ class Row:
     role: str
     source: int | None = None
     is_untouched: bool = True
+    form_of: bytes | None = None
+
+    @property
+    def said_name(self) -> bytes | None:
+        """The name of the client's message that it is; None for one that was made."""
+        return self.name if self.is_untouched else self.form_of
 
     @classmethod
     def of(cls, said: Said, source: int) -> Row:
@@ -142,7 +149,7 @@ class Views:
             rate = said.tokens / said.counted if said.counted else self._weights.rate
             tokens = round(slot_tokens(measure, slot) * rate)
             parts = max(1, len(slot.message.parts))
-            row = Row(name, tokens, parts, said.role, place, is_untouched=False)
+            row = Row(name, tokens, parts, said.role, place, is_untouched=False, form_of=said.name)
             known = self._rows[name] = (row, _words(slot.message))
         return known
 

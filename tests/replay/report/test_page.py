@@ -15,6 +15,7 @@ from tests.replay.report.told import ORIGIN, costs, cut, long_session, request, 
 from trimtab.replay.policies import DEFAULT
 from trimtab.replay.report.page import Origin, Told, is_report, report
 from trimtab.replay.report.story import CutStory, MissStory, Story
+from trimtab.replay.results import PolicyResult
 
 CASES = {
     "nothing": [],
@@ -170,7 +171,7 @@ def test_what_was_removed_adds_up() -> None:
     """Kinds, less what was put in their place, are what the request lost."""
     page = page_of(report([long_session()], ORIGIN))
     cells = page.texts["td"]
-    start = page.texts["caption"].index("Request 41: what went, by kind")
+    start = page.texts["caption"].index("Request 41: what went on it, by kind")
 
     assert start >= 0
     assert cells[cells.index("-70,000") - 1 : cells.index("-73,000") + 1] == [
@@ -180,7 +181,7 @@ def test_what_was_removed_adds_up() -> None:
         "-4,000",
         "",
         "+1,000",
-        "",
+        "40",
         "-73,000",
     ]
     assert "Request 41: 121,000 to 48,000 tokens" in page.texts["h5"]
@@ -191,14 +192,14 @@ def test_a_session_tells_what_happened_to_it() -> None:
     text = report([long_session()], ORIGIN)
     page = page_of(text)
 
-    assert page.texts["li"][4:] == [
+    assert page.texts["li"][5:] == [
         "client edited (1): the client changed or removed messages that it had sent before",
         "model changed (1): another model answers, and each has a cache of its own",
         "compaction (1): trimtab compacted: the one break that it makes on purpose",
         "cache not read (1): nothing broke, yet little was read: the cache had expired, or went otherwise",
     ]
     paragraphs = " ".join(page.texts["p"])
-    assert "After 2 requests, beside removing nothing." in paragraphs
+    assert "After 2 turns: its own turn cost more" in paragraphs
     assert "The arithmetic at that moment: line 0." in paragraphs
     assert "The ledger keeps of what went: 7 files." in paragraphs
     assert "paths (2), settings (1)" in page.texts["td"]
@@ -220,13 +221,16 @@ def with_cuts(told: Told, *cuts: CutStory, paid: tuple[int | None, ...]) -> Told
 @pytest.mark.parametrize(
     ("paid", "words"),
     [
-        ((0,), "At once: the request itself was cheaper than it would have been."),
-        ((1,), "After 1 request, beside removing nothing."),
+        ((0,), "At once: its own turn already cost less than it would have without the cut."),
+        ((1,), "After 1 turn: its own turn cost more than it would have without the cut"),
         (
             (None,),
-            "It had not paid for itself when the next compaction came, or the session ended.",
+            "It had not paid for itself when the next compaction came, or the session ended: its own",
         ),
-        ((), "It had not paid for itself when the next compaction came, or the session ended."),
+        (
+            (),
+            "It had not paid for itself when the next compaction came, or the session ended: its own",
+        ),
     ],
 )
 def test_whether_a_compaction_paid_is_said(paid: tuple[int | None, ...], words: str) -> None:
@@ -362,13 +366,18 @@ def test_a_sceptic_finds_how_each_number_was_reached() -> None:
     assert "2023-11-14" in page.texts["td"]
     assert "Nobody knows the prices of somebody's model." in told
     assert (
-        "tokens read from the cache, off by 0.50% of the request at the median, and by no more than 1.00%"
+        "tokens read from the cache, off by 0.50% of the whole request at the median, and by no more than 1.00%"
         in told
     )
     assert "Checked against 2 recorded bills of requests that went out as they came" in told
     assert "They do not hold tools" in told
     assert "trimtab 1.2.3." in told
-    assert page.texts["code"] == [ORIGIN.command]
+    assert page.texts["code"] == [
+        "trimtab replay PATH... --json",
+        "trimtab replay a.jsonl --explain --json",
+        "trimtab replay PATH... --json",
+        ORIGIN.command,
+    ]
 
 
 def test_what_could_not_be_replayed_is_said() -> None:
@@ -380,7 +389,7 @@ def test_what_could_not_be_replayed_is_said() -> None:
     assert (
         "2 requests could not be replayed and count nowhere; 1 session had none that could." in text
     )
-    assert "x.jsonl: no limit is known." in text
+    assert "x.jsonl has no section: no limit is known." in text
     assert "Prices come from no list of prices" in text
 
 
@@ -398,3 +407,59 @@ def test_a_report_is_known_again() -> None:
     assert is_report(report([], ORIGIN).encode()[:4_096])
     assert not is_report(b"<!DOCTYPE html><html></html>")
     assert not is_report(b"")
+
+
+def test_where_none_was_dearer_that_is_said() -> None:
+    """Of sessions that came out the same, none is the worst."""
+    page = page_of(report([long_session("b.jsonl"), session("c.jsonl", mine=100.0)], ORIGIN))
+
+    assert page.texts["p"][2].startswith(
+        "No session was dearer: 1 saved, 1 came out the same. No request was made invalid."
+    )
+
+
+def test_what_nobody_can_know_of_a_policy_on_paper_is_no_number() -> None:
+    """Neither what its answers miss nor what it saves net of that; and why stands below."""
+    told = session()
+    policies = {**told.result.policies, "provider": PolicyResult("provider", 1, costs(90.0, 9.0))}
+    text = report([replace(told, result=replace(told.result, policies=policies))], ORIGIN)
+    row = text[text.index("<strong>provider</strong>") :]
+
+    cells = re.findall(r'<td class="n">([^<]*)</td>', row[: row.index("</tr>")])
+    assert cells == [
+        "$9.00",
+        "10.0%",
+        "\N{EN DASH}",
+        "10.0%",
+        "90.0%",
+        "0",
+        "0",
+        "\N{EN DASH}",
+        "0",
+    ]
+    assert "No request of theirs was written" in row
+
+
+def test_why_less_is_read_than_stands_in_front_of_a_cut_is_said() -> None:
+    """And why it came before the trigger was passed."""
+    idle = replace(
+        cut(40, before=80_000), read_tokens=0, cached_tokens=0, unread="the session had been idle"
+    )
+    text = report([with_cuts(long_session(), idle, paid=(0,))], ORIGIN)
+
+    assert (
+        "3,000 tokens stand in front of the first change; none of them were read from the cache: "
+        "the session had been idle. Without the cut, 0 tokens would have been read."
+    ) in text
+    assert "It came below the trigger of 120,000 tokens, because the cache" in text
+
+
+def test_each_word_that_is_linked_is_told() -> None:
+    """Once, and nowhere else."""
+    page = page_of(report([long_session()], ORIGIN))
+    text = report([long_session()], ORIGIN)
+    linked = set(re.findall(r'href="#(word-[^"]*)"', text))
+    told = re.findall(r'<dt id="(word-[^"]*)"', text)
+
+    assert linked <= set(told)
+    assert len(told) == len(set(told)) == len(page.texts["dd"]) - 7  # seven cards stand above

@@ -11,10 +11,11 @@ import pytest
 from tests.replay.report.told import LIMIT, long_session
 from tests.replay.sessions import agent, answer, recorded, turn_of, user, weighed
 from trimtab import Policy
-from trimtab.economy import Bill, Cut, Prices, Split
+from trimtab.economy import Bill, Cut, Prices, ProviderCache, Split
 from trimtab.engine import Engine
 from trimtab.messages import Media, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from trimtab.plan import EMPTY_PLAN, Drop, Fold, Keep, Plan, Ref, Replace
+from trimtab.replay.cuts import Made, Without
 from trimtab.replay.recording import RecordedRequest
 from trimtab.replay.regret import Missed
 from trimtab.replay.report.losses import FRAMES, cut_story, kind_of_handle
@@ -27,6 +28,11 @@ from trimtab.tokens import Measure, counter_for
 MEASURE = Measure(counter_for("claude-sonnet-4-5"), "claude-sonnet-4-5")
 SMALL = Policy(limit_tokens=20_000, trigger_tokens=9_000)
 PRICES = Prices(1.0, 0.1, 1.25, 2.0, 5.0)
+
+
+def made(turn: int, cut: Cut) -> Made:
+    """A compaction on a cold moment."""
+    return Made(turn, cut, Split(written=cut.after), "idle", 3_600.0, Without([], ProviderCache()))
 
 
 def told_by(requests: list[RecordedRequest], policy: Policy = SMALL) -> tuple[Teller, list[int]]:
@@ -47,7 +53,7 @@ def told_by(requests: list[RecordedRequest], policy: Policy = SMALL) -> tuple[Te
             MEASURE,
             billed_tokens=None,
             trigger_tokens=9_000,
-            cut=Cut(before, after, 100, 0) if is_cut else None,
+            made=made(place, Cut(before, after, 100, 0)) if is_cut else None,
         )
         engine.sync.forwarded(rewrite.ticket)
     return teller, cuts
@@ -101,8 +107,10 @@ def test_every_compaction_is_told_and_adds_up() -> None:
         assert kinds["results of tools"].pieces > 0
         assert abs(kinds[FRAMES].tokens) < 0.2 * lost
         assert (cut.user_messages, cut.user_messages_untouched) == (1, 1)
-        assert cut.reasons
-        assert all(loss.pieces > 0 for loss in cut.reasons)
+        assert sum(loss.tokens for loss in cut.reasons) == lost
+        assert sum(loss.pieces for loss in cut.reasons) == sum(loss.pieces for loss in cut.removed)
+        assert (cut.read_tokens, cut.cached_tokens) == (0, 0)
+        assert cut.unread == "the session had been idle for 60 minutes, longer than the cache lives"
     assert story.cuts[-1].noted["files"] > 0
 
 
@@ -189,7 +197,7 @@ def test_what_goes_is_told_by_its_kind(kind: str, message: Message) -> None:
     told = cut_story(3, Cut(500, 400, 0, 0), EMPTY_PLAN, plan, [said], lambda _: message, MEASURE)
 
     assert told.removed == (Loss(kind, 1, tokens), Loss(FRAMES, 0, 100 - tokens))
-    assert told.reasons == (Loss("why", 1, 22),)
+    assert told.reasons == (Loss("why", 1, tokens), Loss(FRAMES, 0, 100 - tokens))
     assert (told.gone_messages, told.untouched_messages, told.made_tokens) == (1, 0, 0)
 
 

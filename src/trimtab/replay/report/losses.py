@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from trimtab.boundaries import split_marker
 from trimtab.economy import Cut
 from trimtab.ledger import read_ledger
 from trimtab.messages import Media, Message, Opaque, Part, Text, Thinking, ToolCall, ToolResult
-from trimtab.plan import Changes, Drop, Edit, Fold, Plan, Ref, Replace
+from trimtab.plan import Changes, Drop, Fold, Plan, Ref, Replace
 from trimtab.replay.report.story import CutStory, Loss
 from trimtab.replay.weights import Said
 from trimtab.tokens import Measure
 
-__all__ = ["FRAMES", "cut_story", "kind_of_handle"]
+__all__ = ["FRAMES", "UNTOLD", "cut_story", "kind_of_handle"]
 
 FRAMES = "frames of messages, rounding, and what the client changed"
-"""What no part holds: so that the kinds add up to what the request lost."""
+"""What no part holds: so that the kinds, and the rules, add up to what the request lost."""
+
+UNTOLD = "what the wire format asks for along with it"
+"""A part that went without a rule of its own."""
 
 _KINDS: Mapping[type[Part], str] = {
     ToolResult: "results of tools",
@@ -67,20 +70,24 @@ def cut_story(
     gone = sum(place in now.gone for place in range(len(said)))
     user = [place for place in range(len(said)) if _is_of_user(said[place])]
     made = round(rate * (_made_tokens(after, measure) - _made_tokens(before, measure)))
-    removed = _removed(was, now, said, message_at, measure)
-    rest = cut.before - cut.after + made - sum(loss.tokens for loss in removed)
+    lost = list(_lost(was, now, _Rules(after), said, message_at, measure))
+    rest = cut.before - cut.after + made - round(sum(each.tokens for each in lost))
     return CutStory(
         turn,
         cut.before,
         cut.after,
         cut.kept,
-        (*removed, Loss(FRAMES, 0, rest)),
-        _reasons(before, after, rate),
+        min(cut.kept, cut.cached),
+        cut.cached,
+        "",
+        _added_up([(each.kind, each.tokens) for each in lost], rest),
+        _added_up([(each.rule, each.tokens) for each in lost], rest),
         made,
         len(untouched),
         sum(said[place].tokens for place in untouched),
         len(said) - len(untouched) - gone,
         gone,
+        sum(place in was.gone for place in range(len(said))),
         len(user),
         len(set(user) & set(untouched)),
         _noted(after),
@@ -102,16 +109,57 @@ def _is_of_user(said: Said) -> bool:
     return said.role == "user" and not said.is_result
 
 
-def _removed(
+class _Rules:
+    """Which rule took a part, as a plan tells it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._of: dict[tuple[int, int | None], str] = {}
+        for edit in plan:
+            match edit:
+                case Replace():
+                    self._of[edit.message, edit.part] = edit.reason
+                case Drop():
+                    self._take(edit.ref, edit.reason)
+                case Fold():
+                    for ref in edit.removed:
+                        self._take(ref, edit.reason)
+                case _:
+                    pass
+
+    def _take(self, ref: Ref, reason: str) -> None:
+        for part in (None,) if ref.parts is None else ref.parts:
+            self._of[ref.message, part] = reason
+
+    def at(self, place: int, part: int) -> str:
+        """The rule that took a part; a message that went whole went by one rule."""
+        whole = self._of.get((place, None))
+        return (self._of.get((place, part), "") if whole is None else whole) or UNTOLD
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A part that a compaction made smaller.
+
+    Attributes:
+        kind: What it is.
+        rule: Why it went.
+        tokens: What that made smaller.
+    """
+
+    kind: str
+    rule: str
+    tokens: float
+
+
+def _lost(
     was: Changes,
     now: Changes,
+    rules: _Rules,
     said: Sequence[Said],
     message_at: Callable[[int], Message],
     measure: Measure,
-) -> tuple[Loss, ...]:
-    """What went, by kind of content, the most first."""
-    pieces: Counter[str] = Counter()
-    tokens: defaultdict[str, float] = defaultdict(float)
+) -> Iterator[_Lost]:
+    """What went, part by part."""
     for place in sorted(now.gone | now.touched):
         if place >= len(said) or place in was.gone:
             continue
@@ -122,11 +170,20 @@ def _removed(
             new = _part_under(now, place, number, part)
             lost = _weight(old, measure) - _weight(new, measure)
             if lost > 0:
-                kind = _kind(part, message)
-                pieces[kind] += 1
-                tokens[kind] += lost * rate
-    losses = (Loss(kind, pieces[kind], round(tokens[kind])) for kind in pieces)
-    return tuple(sorted(losses, key=lambda loss: (-loss.tokens, loss.kind)))
+                yield _Lost(_kind(part, message), rules.at(place, number), lost * rate)
+
+
+def _added_up(lost: Sequence[tuple[str, float]], rest: int) -> tuple[Loss, ...]:
+    """Parts by kind or by rule, the most first, with what no part holds: always the same sum."""
+    pieces = Counter(kind for kind, _ in lost)
+    tokens: defaultdict[str, float] = defaultdict(float)
+    for kind, weight in lost:
+        tokens[kind] += weight
+    losses = [Loss(kind, pieces[kind], round(tokens[kind])) for kind in pieces]
+    losses.sort(key=lambda loss: (-loss.tokens, loss.kind))
+    whole = round(sum(weight for _, weight in lost))
+    rounded = whole - sum(loss.tokens for loss in losses)
+    return (*losses, Loss(FRAMES, 0, rest + rounded))
 
 
 def _part_under(changes: Changes, place: int, number: int, part: Part) -> Part | None:
@@ -148,42 +205,6 @@ def _kind(part: Part, message: Message) -> str:
 def _made_tokens(plan: Plan, measure: Measure) -> int:
     """What stands for what went."""
     return sum(measure.parts(edit.message.parts) for edit in plan if isinstance(edit, Fold))
-
-
-def _reasons(before: Plan, after: Plan, rate: float) -> tuple[Loss, ...]:
-    """What went, by the rule that took it; what earlier plans had taken is not told again."""
-    old, new = _by_reason(before), _by_reason(after)
-    losses = []
-    for reason, (pieces, tokens) in new.items():
-        had_pieces, had_tokens = old.get(reason, (0, 0))
-        if pieces > had_pieces and reason:
-            losses.append(Loss(reason, pieces - had_pieces, round(rate * (tokens - had_tokens))))
-    return tuple(sorted(losses, key=lambda loss: (-loss.tokens, loss.kind)))
-
-
-def _by_reason(plan: Plan) -> dict[str, tuple[int, int]]:
-    """Pieces and tokens that went, by reason."""
-    found: dict[str, tuple[int, int]] = {}
-    for edit in plan:
-        if not isinstance(edit, Replace | Drop | Fold):
-            continue
-        pieces, tokens = found.get(edit.reason, (0, 0))
-        found[edit.reason] = (pieces + _pieces(edit), tokens + edit.saved_tokens)
-    return found
-
-
-def _pieces(edit: Edit) -> int:
-    match edit:
-        case Fold():
-            return sum(map(_parts_of, edit.removed))
-        case Drop():
-            return _parts_of(edit.ref)
-        case _:
-            return 1
-
-
-def _parts_of(ref: Ref) -> int:
-    return 1 if ref.parts is None else len(ref.parts)
 
 
 def _noted(plan: Plan) -> Mapping[str, int]:

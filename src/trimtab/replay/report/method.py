@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab.economy import Prices
 from trimtab.replay.driver import Totals
 from trimtab.replay.gate import MOST_DEARER
+from trimtab.replay.misfits import LARGE
 from trimtab.replay.report.effects import EXCHANGES, Effect, Told
 from trimtab.replay.report.figures import counted, day, number, price, share
 from trimtab.replay.report.markup import Child, Html, join, tag
@@ -15,7 +17,10 @@ from trimtab.replay.report.story import PricedModel
 from trimtab.replay.report.tables import Column, table
 from trimtab.replay.results import Costs, percentile, share_saved
 
-__all__ = ["Origin", "method_section"]
+__all__ = ["Origin", "command_of", "method_section"]
+
+_MOST_NAMES = 10
+"""Sessions that are named in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +31,20 @@ class Origin:
         version: Of trimtab.
         command: What was run, without the folders that files lie in.
         prices: Where prices come from, such as ``genai-prices 0.2.1``; empty where nobody knows any.
+        options: The options that change its numbers, as they are typed.
+        skipped: Files that hold no recording.
     """
 
     version: str
     command: str
     prices: str = ""
+    options: str = ""
+    skipped: int = 0
+
+
+def command_of(origin: Origin, *options: str) -> str:
+    """The command that tells the numbers of all sessions again, with more options."""
+    return " ".join(filter(None, ("trimtab replay PATH...", origin.options, *options)))
 
 
 def method_section(sessions: Sequence[Told], effects: Sequence[Effect], origin: Origin) -> Html:
@@ -91,6 +105,28 @@ def _bills(effects: Sequence[Effect]) -> Iterator[Html]:
         f"{'less' if off > 0 else 'more'} than what was really billed, its calls for summaries included, which "
         "logs do not hold.",
     )
+    without = [effect for effect in effects if effect.result.recorded is None]
+    if without:
+        named = ", ".join(map(_lacking, without[:_MOST_NAMES]))
+        rest = len(without) - _MOST_NAMES
+        more = f" and {number(rest)} more" if rest > 0 else ""
+        yield tag(
+            "p",
+            f"{counted(len(without), 'session')} could not be held against what was billed as a whole: {named}{more}. "
+            "Where a bill is lacking, a size is a count, stretched by the rate of the bills that there are.",
+        )
+
+
+def _lacking(effect: Effect) -> str:
+    """A session with what its log does not tell of its bill."""
+    turns, left = effect.told.story.turns, len(effect.told.report.left_out)
+    unbilled = sum(turn.billed_tokens is None for turn in turns)
+    told = (
+        [f"{number(unbilled)} of {counted(len(turns), 'request')} lack a bill"] if unbilled else []
+    )
+    told += [f"{counted(left, 'request')} left out"] if left else []
+    why = ", ".join(told) or "not every price or bill is known"
+    return f"{effect.result.name} ({why})"
 
 
 # --------------------------------------------------------------------- prices
@@ -178,24 +214,24 @@ def _cache(effects: Sequence[Effect]) -> Iterator[Html]:
         "there. Logs do not hold markers; they are taken to stand where the common clients put them. Everything "
         "else is written, or paid fresh. A compaction of trimtab breaks this on purpose, and pays for it here.",
     )
-    explicit = [
-        error
-        for each in effects
-        if each.result.is_cache_explicit
-        for error in each.result.cache_errors
-    ]
-    promised = "where the provider says where it caches"
-    yield tag("p", _error(explicit, "tokens read from the cache", promised))
-    others = [
-        error
-        for each in effects
-        if not each.result.is_cache_explicit
-        for error in each.result.cache_errors
-    ]
-    if others:
-        yield tag(
-            "p", _error(others, "tokens read from the cache", "where the provider promises nothing")
-        )
+    for is_explicit, where in (
+        (True, "where the provider says where it caches"),
+        (
+            False,
+            "where the provider promises nothing (such caches are known by what they did, not by rules)",
+        ),
+    ):
+        told = [each.result for each in effects if each.result.is_cache_explicit == is_explicit]
+        errors = [error for each in told for error in each.cache_errors]
+        if is_explicit or errors:
+            causes = {each.name: each.cache_causes for each in told}
+            yield from _error(errors, "tokens read from the cache", where, causes)
+    yield tag(
+        "p",
+        "What such an error does to the saving: a model that reads too much makes every policy too cheap, and the one "
+        "that sends most gains most by it. Both bills of a session are made by the same model, so most of it falls out "
+        "of the share that is saved; it does not fall out of the dollars.",
+    )
     uncached = sum(not each.told.story.is_cached for each in effects)
     if uncached:
         yield tag(
@@ -207,24 +243,78 @@ def _cache(effects: Sequence[Effect]) -> Iterator[Html]:
 def _sizes(effects: Sequence[Effect]) -> Iterator[Html]:
     yield tag("h3", "Sizes foretold")
     errors = [error for effect in effects for error in effect.result.prediction_errors]
+    yield from _error(
+        errors,
+        "the size foretold before a request was sent",
+        "of requests that went out as they came",
+        {effect.result.name: effect.result.size_causes for effect in effects},
+    )
     yield tag(
         "p",
-        _error(
-            errors,
-            "the size foretold before a request was sent",
-            "of requests that went out as they came",
-        ),
+        "Sizes that were foretold decide when a compaction comes. No bill in this report is made of them: bills are "
+        "made of what the provider said that the messages weigh.",
     )
 
 
-def _error(errors: Sequence[float], what: str, where: str) -> str:
+_CAUSES = {
+    "nothing_read": (
+        "the provider read nothing although nothing in the log had changed: its entry was gone, a request was broken "
+        "off, or what the log does not hold (tools, system prompt) was another one"
+    ),
+    "less_read": (
+        "the provider read less than lay there, mostly the system prompt alone: an entry was gone, the client had "
+        "shortened old messages without a word in the log, or nothing is promised and it did not"
+    ),
+    "more_read": "the provider read more than this session is known to have written: another session had",
+    "first_requests": (
+        "one of the first requests of a model: until some of its bills are known, nobody knows what the log leaves out "
+        "(system prompt, tools) or how many tokens its words make"
+    ),
+    "shrunk": (
+        "the client had made the request smaller in a way that the log does not show (such as clearing old results), "
+        "so less was sent, billed and read than the log holds"
+    ),
+    "new_messages": (
+        "what was new weighs other than what was there before: a long result, an image, or reasoning that is not sent again"
+    ),
+}
+"""What lies behind a large error, as far as it can be told from the bills."""
+
+
+def _error(
+    errors: Sequence[float], what: str, where: str, causes: Mapping[str, Mapping[str, int]]
+) -> Iterator[Html]:
     middle, most = percentile(errors, 0.5), percentile(errors, 0.95)
     if middle is None or most is None:
-        return f"No log here tells enough to check this, {where}: {what}."
-    return (
+        yield tag("p", f"No log here tells enough to check this, {where}: {what}.")
+        return
+    large = sum(error > LARGE for error in errors)
+    yield tag(
+        "p",
         f"Checked against {counted(len(errors), 'recorded bill')} {where}: {what}, off by "
-        f"{middle:.2%} of the request at the median, and by no more than {most:.2%} in 95 of 100."
+        f"{middle:.2%} of the whole request at the median, and by no more than {most:.2%} in 95 of 100. "
+        f"{number(large)} {'was' if large == 1 else 'were'} off by more than {LARGE:.0%}{_most_in(causes)}.",
     )
+    found: Counter[str] = Counter()
+    for each in causes.values():
+        found.update(each)
+    if found:
+        yield tag(
+            "ul",
+            *(
+                tag("li", f"{number(many)}: {_CAUSES[cause]}")
+                for cause, many in found.most_common()
+            ),
+        )
+
+
+def _most_in(causes: Mapping[str, Mapping[str, int]]) -> str:
+    """The session with most of the large errors, where it is one of several."""
+    many = {name: sum(each.values()) for name, each in causes.items()}
+    if sum(count > 0 for count in many.values()) < 2:
+        return ""
+    worst = max(many, key=lambda name: many[name])
+    return f", {number(many[worst])} of them in {worst}"
 
 
 def _missed() -> Iterator[Html]:
@@ -236,8 +326,10 @@ def _missed() -> Iterator[Html]:
         "First, each later answer was searched for exact things (paths, web addresses, hashes and ids, settings, "
         "names in code, five words in a row of the user's) that only removed messages held; each such answer is "
         "charged as one exchange more: the request again, an answer, and the result that comes back and stays. "
-        "That is “net of what was missed”. It counts names too that a model knows anyway, and cannot see "
-        "what was understood but not quoted.",
+        "That is “net of what was missed”. What stands in the words that are sent all the same (whole, inside a "
+        "longer path, or as a folder and a file in it) is not missed, nor are file names and names of standard "
+        "libraries from a short list. It still counts other names that a model knows anyway, and cannot see what was "
+        "understood but not quoted.",
     )
     yield tag(
         "p",
@@ -271,12 +363,8 @@ def _log(sessions: Sequence[Told]) -> Iterator[Html]:
         yield tag(
             "p",
             f"{counted(left, 'request')} could not be replayed and count nowhere; {counted(unpriced, 'session')} "
-            "had none that could. Each session says why.",
+            "had none that could. “Session by session” says why.",
         )
-    for each in sessions:
-        if not each.is_priced:
-            why = ", ".join(each.report.reasons) or "it holds no request"
-            yield tag("p", f"{each.result.name}: {why}.", class_="note")
 
 
 def _valid(sessions: Sequence[Told]) -> Iterator[Html]:

@@ -11,8 +11,9 @@ from trimtab.replay.gate import MOST_DEARER, base_of
 from trimtab.replay.policies import DEFAULT, DIRECT
 from trimtab.replay.report.effects import EXCHANGES, Effect, Told, ranked, saved_in_all
 from trimtab.replay.report.figures import counted, money, number, share, signed_share
+from trimtab.replay.report.glossary import glossary_section, listed, term
 from trimtab.replay.report.markup import Child, Html, join, tag
-from trimtab.replay.report.method import Origin, method_section
+from trimtab.replay.report.method import Origin, command_of, method_section
 from trimtab.replay.report.sessions import policy_table, session_section
 from trimtab.replay.report.tables import Column, table
 from trimtab.replay.results import Costs, PolicyResult
@@ -33,6 +34,20 @@ _OPEN = 5
 
 _OPEN_OF_MANY = 2
 """Of more, so many of those that save most; and those that were harmed, up to as many."""
+
+_WORDS = (
+    "turns until the trigger",
+    "break",
+    "trigger",
+    "cold moment",
+    "ledger",
+    "cache",
+    "even after",
+    "turns expected",
+    "fresh input tokens",
+    "by price alone",
+)
+"""Words that are used of a session and its compactions."""
 
 _MARKS = {
     "saves": "saves",
@@ -57,10 +72,11 @@ def report(sessions: Sequence[Told], origin: Origin) -> str:
     body = join(
         _head(effects, sessions),
         _contents(effects),
-        _table_of(effects),
-        _each(effects),
-        _policies(effects),
+        _table_of(effects, origin),
+        _each(effects, sessions, origin),
+        _policies(effects, origin),
         method_section(sessions, effects, origin),
+        glossary_section(),
     )
     return Template(_part("page.html")).substitute(
         mark=_MARK,
@@ -115,15 +131,32 @@ def _sentences(effects: Sequence[Effect]) -> Iterator[Html]:
     yield tag(
         "p",
         f"{money(mine)} instead of {money(base)} over {counted(len(effects), 'session')} and "
-        f"{counted(requests, 'request')}, with everything that was missed later fetched again; beside the cheaper "
-        "of removing nothing and the client's own compaction. "
-        f"With {EXCHANGES} extra exchanges charged after each compaction instead, whether anything was missed or not: "
+        f"{counted(requests, 'request')}, with everything that was ",
+        term("missed"),
+        " later fetched again; beside the cheaper of removing nothing and the client's own ",
+        term("compaction"),
+        f". With {EXCHANGES} ",
+        term("extra exchanges"),
+        " charged after each compaction instead, whether anything was missed or not: "
         f"{signed_share(saved_in_all(effects, EXCHANGES))}.",
         class_="lead",
     )
+    yield tag("p", *_worst(effects))
+
+
+def _worst(effects: Sequence[Effect]) -> Iterator[Child]:
+    """Which session came out worst; where none is dearer, that."""
     worst = min(effects, key=lambda effect: effect.net)
-    link = tag("a", worst.result.name, href=f"#{worst.name}")
-    yield tag("p", "Worst session: ", link, f", {signed_share(worst.net)}. ", _harm(effects))
+    if worst.kind in ("dearer", "harmed") and round(worst.net, 3) < 0:
+        yield "Worst session: "
+        yield tag("a", worst.result.name, href=f"#{worst.name}")
+        yield f", {signed_share(worst.net)}. {_harm(effects)}"
+        return
+    same = sum(effect.kind == "same" for effect in effects)
+    cheaper = sum(effect.kind == "saves" for effect in effects)
+    yield f"No session was dearer: {number(cheaper)} saved, {number(same)} came out the same. "
+    invalid = sum(effect.mine.made_invalid > 0 for effect in effects)
+    yield _harm(effects) if invalid else "No request was made invalid."
 
 
 def _harm(effects: Sequence[Effect]) -> str:
@@ -161,7 +194,7 @@ def _contents(effects: Sequence[Effect]) -> Html:
     places = [("sessions", "Sessions, by effect"), ("each", "Session by session")]
     places += [("policies", "Policies side by side")]
     links = places if effects else []
-    links = [*links, ("method", "How these numbers were reached")]
+    links = [*links, ("method", "How these numbers were reached"), ("words", "What the words mean")]
     return tag(
         "nav",
         tag("ul", *(tag("li", tag("a", words, href=f"#{name}")) for name, words in links)),
@@ -172,7 +205,7 @@ def _contents(effects: Sequence[Effect]) -> Html:
 # ------------------------------------------------------------------- sessions
 
 
-def _table_of(effects: Sequence[Effect]) -> Html | None:
+def _table_of(effects: Sequence[Effect], origin: Origin) -> Html | None:
     if not effects:
         return None
     columns = (
@@ -194,12 +227,25 @@ def _table_of(effects: Sequence[Effect]) -> Html | None:
         map(_session_row, effects),
         classes=[effect.kind for effect in effects],
     )
-    words = (
+    told = "Largest is the largest request had nothing ever been removed; bills are net of what was missed. "
+    words = told + (
         "A session is marked ▲ where it is dearer with trimtab, and ▲▲ where it is more than "
         f"{MOST_DEARER:.0%} dearer or a request was made invalid. Shares are of the bill without trimtab; a "
         "negative one is dearer."
     )
-    return tag("section", tag("h2", "Sessions, by effect"), tag("p", words), shown, id="sessions")
+    again = join(
+        "To reach them again: ",
+        tag("code", command_of(origin, "--json")),
+        f", under sessions[].policies.{DEFAULT}: saved_net, saved_at.{EXCHANGES}, and cost with cost_regret.",
+    )
+    return tag(
+        "section",
+        tag("h2", "Sessions, by effect"),
+        tag("p", words),
+        shown,
+        tag("p", again, class_="note"),
+        id="sessions",
+    )
 
 
 def _session_row(effect: Effect) -> Sequence[Child]:
@@ -218,27 +264,57 @@ def _session_row(effect: Effect) -> Sequence[Child]:
     )
 
 
-def _each(effects: Sequence[Effect]) -> Html | None:
-    if not effects:
+def _each(effects: Sequence[Effect], sessions: Sequence[Told], origin: Origin) -> Html | None:
+    bare = list(_without_section(sessions, origin))
+    if not effects and not bare:
         return None
-    most = max(_LEAST_ROWS, min(_MOST_ROWS, _MOST_ROWS_IN_ALL // len(effects)))
+    most = max(_LEAST_ROWS, min(_MOST_ROWS, _MOST_ROWS_IN_ALL // max(1, len(effects))))
     shown = [effect for effect in effects if effect.kind != "harmed"][:_OPEN_OF_MANY]
     shown += [effect for effect in reversed(effects) if effect.kind == "harmed"][:_OPEN_OF_MANY]
     is_few = len(effects) <= _OPEN
     return tag(
         "section",
         tag("h2", "Session by session"),
+        None if is_few else tag("p", _folded(effects), class_="note"),
+        tag("p", "Words used below: ", *listed(*_WORDS), ".", class_="note"),
         *(
             session_section(
-                effect, most, is_open=is_few or effect in shown, has_policies=len(effects) > 1
+                effect,
+                most,
+                origin.options,
+                is_open=is_few or effect in shown,
+                has_policies=len(effects) > 1,
             )
             for effect in effects
         ),
+        *bare,
         id="each",
     )
 
 
-def _policies(effects: Sequence[Effect]) -> Html | None:
+def _folded(effects: Sequence[Effect]) -> str:
+    return (
+        f"Each of the {number(len(effects))} sessions that were priced has a section, in the order of the table "
+        "above; most are folded, and open with a click on their name."
+    )
+
+
+def _without_section(sessions: Sequence[Told], origin: Origin) -> Iterator[Html]:
+    """A line for each session that has no section, and one for all files that hold none."""
+    for each in sessions:
+        if not each.is_priced:
+            why = ", ".join(each.report.reasons) or "it holds no request"
+            yield tag("p", f"{each.result.name} has no section: {why}.", class_="note")
+    if origin.skipped:
+        yield tag(
+            "p",
+            f"{counted(origin.skipped, 'file')} held no recording that trimtab knows, and "
+            f"{'has' if origin.skipped == 1 else 'have'} no section; --json says why.",
+            class_="note",
+        )
+
+
+def _policies(effects: Sequence[Effect], origin: Origin) -> Html | None:
     if not effects:
         return None
     names = [
@@ -253,12 +329,28 @@ def _policies(effects: Sequence[Effect]) -> Html | None:
     words = (
         f"“{DEFAULT}” is trimtab as it is without any setting; all else in this report is about it. "
         f"“{DIRECT}” is what it is told to beat where the provider takes every request. Savings are "
-        "beside the cheaper of nothing and the client, session by session. The option --policies adds others."
+        "beside the cheaper of nothing and the client, session by session. Nothing is charged to the client as "
+        "recorded for what it missed: the recorded agent lived with that, and fetched again what it needed. "
+        "The option --policies adds others."
     )
     return tag(
         "section",
-        tag("h2", "Policies side by side"),
+        tag("h2", term("policy", "Policies"), " side by side"),
         tag("p", words),
+        tag(
+            "p",
+            "To reach them again: ",
+            tag("code", command_of(origin, "--json")),
+            ", under total.policies.",
+            class_="note",
+        ),
+        tag(
+            "p",
+            "Words used below: ",
+            *listed("ladder", "ledger", "net of what was missed", "extra exchanges"),
+            ".",
+            class_="note",
+        ),
         policy_table("What all sessions would have cost under each policy", policies, base),
         id="policies",
     )

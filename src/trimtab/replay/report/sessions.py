@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from trimtab.replay.policies import DEFAULT, POLICIES
+from trimtab.replay.policies import DEFAULT, POLICIES, is_watched
 from trimtab.replay.report.charts import bill_chart, cache_chart, size_chart, turn_table
 from trimtab.replay.report.effects import EXCHANGES, Effect
 from trimtab.replay.report.figures import counted, money, number, share, signed_share
+from trimtab.replay.report.glossary import term
 from trimtab.replay.report.markup import Child, Html, join, tag
-from trimtab.replay.report.story import CutStory, MissStory
+from trimtab.replay.report.story import CutStory, Loss, MissStory
 from trimtab.replay.report.tables import Column, table
 from trimtab.replay.report.turns import Row, cause_words, rows_of, thinned
 from trimtab.replay.results import PolicyResult, share_saved
@@ -20,15 +21,29 @@ __all__ = ["policy_table", "session_section"]
 _MOST_ROWS = 40
 """Rows of a table of single events; what is more is counted."""
 
+_NEAR_TRIGGER = 0.9
+"""Sizes are told as they are billed, the trigger is held against counts: they differ by less."""
+
+_UNKNOWN = "\N{EN DASH}"
+"""Stands where nobody knows a number: 0 would say that there is none."""
+
+_PAPER = (
+    "These policies decide by sizes alone. No request of theirs was written, so nobody can look for what their "
+    "answers miss, and their saving net of it is not known. The column with extra exchanges charges them like all others."
+)
+
 _COLD = "nothing broke, yet little was read: the cache had expired, or went otherwise"
 
 
-def session_section(effect: Effect, most_rows: int, *, is_open: bool, has_policies: bool) -> Html:
+def session_section(
+    effect: Effect, most_rows: int, options: str, *, is_open: bool, has_policies: bool
+) -> Html:
     """Tell one session.
 
     Args:
         effect: Which.
         most_rows: Turns that its charts may show.
+        options: Those that change its numbers, as they are typed.
         is_open: Whether it is shown without a click.
         has_policies: Whether policies are set side by side: of one session alone, they are anyway.
     """
@@ -44,7 +59,7 @@ def session_section(effect: Effect, most_rows: int, *, is_open: bool, has_polici
         _breaks(effect, rows),
         _missed(effect),
         _policies(effect) if has_policies else None,
-        _origin(effect),
+        _origin(effect, options),
         class_=f"session {effect.kind}",
         id=effect.name,
         open=is_open,
@@ -62,17 +77,44 @@ def _in_short(effect: Effect) -> str:
     )
 
 
-def _origin(effect: Effect) -> Html:
-    result, report = effect.result, effect.told.report
+def _origin(effect: Effect, options: str) -> Html:
+    """What the numbers were reached from, and how to reach them again."""
+    result, report, story = effect.result, effect.told.report, effect.told.story
     file = result.file.replace("\\", "/").rpartition("/")[2]
     told = [f"Recorded by {result.kind}, read from {file}."]
+    if story.turns:
+        billed = sum(turn.billed_tokens is not None for turn in story.turns)
+        told.append(
+            f"The log holds the bill of {number(billed)} of {counted(len(story.turns), 'request')}"
+            f"{', so sizes are counts' if not billed else ''}; {_life(effect)}."
+        )
     if report.unrecorded:
         told.append(f"The log does not hold: {', '.join(sorted(report.unrecorded))}.")
     told += [f"{note}." for note in report.notes]
     told += [
         f"Left out: {counted(many, 'request')}, {why}." for why, many in report.reasons.items()
     ]
-    return tag("p", " ".join(told), class_="note")
+    command = " ".join(filter(None, ("trimtab replay", file, options, "--explain --json")))
+    return join(
+        tag("p", " ".join(told), class_="note"),
+        tag(
+            "p",
+            "To reach these numbers again: ",
+            tag("code", command),
+            ". Bills and misses are under sessions[].policies, breaks under sessions[].breaks_by_cause, the arithmetic of "
+            "each compaction under sessions[].explained; single turns are told by --html alone.",
+            class_="note",
+        ),
+    )
+
+
+def _life(effect: Effect) -> str:
+    story = effect.told.story
+    if not story.is_cached:
+        return "no bill shows that anything was read from a cache, so nothing is taken to be"
+    if not effect.result.is_cache_explicit:
+        return "its provider caches without saying where, and promises nothing"
+    return f"a marker keeps the cache for {story.life_seconds / 60:,.0f} minutes from its last use"
 
 
 # ---------------------------------------------------------------------- turns
@@ -84,7 +126,7 @@ def _turns(effect: Effect, rows: Sequence[Row], most_rows: int) -> Iterator[Html
         return
     name = f"{effect.name}-turns"
     forecast = rows[-1].forecast
-    yield tag("h4", "Turn by turn")
+    yield tag("h4", term("turn", "Turn"), " by turn")
     yield size_chart(name, rows)
     if forecast is not None:
         yield tag("p", f"Forecast after the last request: {forecast.line}.")
@@ -97,7 +139,7 @@ def _turns(effect: Effect, rows: Sequence[Row], most_rows: int) -> Iterator[Html
 
 
 def _removed(effect: Effect) -> Html:
-    cuts = effect.told.story.cuts
+    cuts, turns = effect.told.story.cuts, effect.told.story.turns
     title = tag("h4", "What was removed, and what survived")
     if not effect.mine.compactions:
         trigger, largest = effect.result.trigger_tokens, effect.result.largest_tokens
@@ -111,6 +153,7 @@ def _removed(effect: Effect) -> Html:
     told = [
         _cut(
             cut,
+            turns[cut.turn].trigger_tokens if cut.turn < len(turns) else 0,
             lines[place] if place < len(lines) else "",
             paid[place] if place < len(paid) else None,
         )
@@ -118,15 +161,31 @@ def _removed(effect: Effect) -> Html:
     ]
     rest = len(cuts) - len(told)
     more = tag("p", f"And {counted(rest, 'compaction')} more.", class_="note") if rest else None
-    return join(title, *told, more)
+    intro = tag(
+        "p",
+        "What each ",
+        term("compaction"),
+        " took on its own request. Parts are the blocks that a message is made of: a text, a call, a result. Both "
+        "tables count the same parts and have the same sum, which is what the request lost.",
+        class_="note",
+    )
+    return join(title, intro, *told, more)
 
 
-def _cut(cut: CutStory, arithmetic: str, paid_after: int | None) -> Html:
+def _cut(cut: CutStory, trigger: int, arithmetic: str, paid_after: int | None) -> Html:
+    when = _when(cut, trigger)
     title = f"Request {number(cut.turn + 1)}: {number(cut.before_tokens)} to {number(cut.after_tokens)} tokens"
     return join(
         tag("h5", title),
-        tag("div", _by_kind(cut), _by_rule(cut), class_="pair"),
+        tag(
+            "div",
+            _went(cut, "by kind", "what went", cut.removed),
+            _went(cut, "by the rule that took it", "why it went", cut.reasons),
+            class_="pair",
+        ),
+        tag("p", tag("strong", "When. "), when) if when else None,
         tag("p", tag("strong", "What the model still sees. "), _survived(cut)),
+        tag("p", tag("strong", "What the cache made of it. "), _cached(cut)),
         tag("p", tag("strong", "Whether it paid. "), _paid(paid_after)),
         tag("p", f"The arithmetic at that moment: {arithmetic}.", class_="note")
         if arithmetic
@@ -134,45 +193,34 @@ def _cut(cut: CutStory, arithmetic: str, paid_after: int | None) -> Html:
     )
 
 
-def _by_kind(cut: CutStory) -> Html:
+def _went(cut: CutStory, how: str, head: str, losses: Sequence[Loss]) -> Html | None:
+    """What went on this request, one way or the other: both have the same sum."""
+    if not losses:
+        return None
     rows: list[Sequence[Child]] = [
         (loss.kind, number(loss.pieces) if loss.pieces else "", f"{-loss.tokens:+,}")
-        for loss in cut.removed
+        for loss in losses
     ]
-    rows.append(("put in their place: markers and ledger", "", f"+{number(cut.made_tokens)}"))
-    rows.append(
-        (tag("strong", "in all"), "", tag("strong", number(cut.after_tokens - cut.before_tokens)))
-    )
+    rows.append(("put in its place, less what stood for earlier cuts", "", f"{cut.made_tokens:+,}"))
+    parts = number(sum(loss.pieces for loss in losses))
+    total = f"{cut.after_tokens - cut.before_tokens:+,}"
+    rows.append((tag("strong", "in all"), tag("strong", parts), tag("strong", total)))
     columns = (
-        Column("what went", is_figure=False, is_head=True),
-        Column("parts"),
+        Column(head, is_figure=False, is_head=True),
+        Column("parts of messages"),
         Column("tokens"),
     )
-    return table(f"Request {cut.turn + 1}: what went, by kind", columns, rows)
-
-
-def _by_rule(cut: CutStory) -> Html | None:
-    if not cut.reasons:
-        return None
-    columns = (
-        Column("why it went", is_figure=False, is_head=True),
-        Column("messages or parts"),
-        Column("about, in tokens"),
-    )
-    rows = [(loss.kind, number(loss.pieces), number(-loss.tokens)) for loss in cut.reasons]
-    return table(f"Request {cut.turn + 1}: what went, by the rule that took it", columns, rows)
+    return table(f"Request {cut.turn + 1}: what went on it, {how}", columns, rows)
 
 
 def _survived(cut: CutStory) -> str:
     messages = cut.untouched_messages + cut.shortened_messages + cut.gone_messages
     told = (
-        f"The system prompt and the tools, unchanged. Of {counted(messages, 'message')}, "
+        f"The system prompt and the tools, unchanged. Of {counted(messages, 'message')} that the client sent, "
         f"{number(cut.untouched_messages)} word for word ({number(cut.untouched_tokens)} tokens) "
-        f"and {number(cut.shortened_messages)} shortened; {number(cut.gone_messages)} are gone. "
+        f"and {number(cut.shortened_messages)} shortened; {_gone(cut)}. "
         f"Of {counted(cut.user_messages, 'message')} in which the user speaks, "
-        f"{number(cut.user_messages_untouched)} stay word for word. "
-        f"{number(cut.front_tokens)} tokens stand in front of the first change, so the "
-        "provider's cache can still read them."
+        f"{number(cut.user_messages_untouched)} word for word."
     )
     if cut.noted:
         listed = ", ".join(f"{number(many)} {kind}" for kind, many in cut.noted.items())
@@ -180,19 +228,57 @@ def _survived(cut: CutStory) -> str:
     return told
 
 
+def _gone(cut: CutStory) -> str:
+    if not cut.gone_before:
+        return f"{number(cut.gone_messages)} went whole"
+    return (
+        f"{number(cut.gone_messages)} are gone whole, {number(cut.gone_before)} of them since earlier compactions "
+        f"(which the tables do not count again) and {number(cut.gone_messages - cut.gone_before)} on this request"
+    )
+
+
+def _cached(cut: CutStory) -> str:
+    """As its bill has it: the same model of the cache served both."""
+    front, read = cut.front_tokens, cut.read_tokens
+    told = f"{number(front)} tokens stand in front of the first change"
+    if read >= front:
+        told += ", and all of them were read from the cache"
+    else:
+        told += (
+            f"; {number(read) if read else 'none'} of them were read from the cache: {cut.unread}"
+        )
+    return f"{told}. Without the cut, {number(cut.cached_tokens)} tokens would have been read."
+
+
+def _when(cut: CutStory, trigger_tokens: int) -> str | None:
+    """Why a compaction came well below the trigger; None where it did not."""
+    if cut.before_tokens > _NEAR_TRIGGER * trigger_tokens:
+        return None
+    return (
+        f"It came below the trigger of {number(trigger_tokens)} tokens, because the cache was taken to be lost "
+        "before this request (idle for too long, another model, or other tools), and a cut costs least then."
+    )
+
+
 def _paid(paid_after: int | None) -> str:
     if paid_after is None:
-        return "It had not paid for itself when the next compaction came, or the session ended."
+        return (
+            "It had not paid for itself when the next compaction came, or the session ended: its own turn cost more "
+            "than without it, and the turns since have not made up for that."
+        )
     if paid_after == 0:
-        return "At once: the request itself was cheaper than it would have been."
-    return f"After {counted(paid_after, 'request')}, beside removing nothing."
+        return "At once: its own turn already cost less than it would have without the cut."
+    return (
+        f"After {counted(paid_after, 'turn')}: its own turn cost more than it would have without the cut, and the turns "
+        "since have made up for that. What was missed is not in this account."
+    )
 
 
 # ------------------------------------------------------------- broken prefixes
 
 
 def _breaks(effect: Effect, rows: Sequence[Row]) -> Html:
-    title = tag("h4", "Where the prefix broke")
+    title = tag("h4", "Where the prefix ", term("break", "broke"))
     causes = Counter(cause for row in rows for cause in row.breaks)
     colds = [row for row in rows if row.is_cold]
     if not causes and not colds:
@@ -227,7 +313,7 @@ def _breaks(effect: Effect, rows: Sequence[Row]) -> Html:
     ]
     rest = len(broken) - len(shown)
     more = tag("p", f"And {counted(rest, 'request')} more.", class_="note") if rest else None
-    caption = f"Requests of {effect.result.name} that could not be read from the cache"
+    caption = f"Requests of {effect.result.name} that the cache could not read to the end of the one before"
     return join(title, tag("ul", *listed), table(caption, columns, shown), more)
 
 
@@ -238,7 +324,7 @@ def _missed(effect: Effect) -> Html | None:
     mine = effect.mine
     if not mine.compactions:
         return None
-    title = tag("h4", "What later answers missed")
+    title = tag("h4", "What later answers ", term("missed"))
     survived = (
         f" {counted(mine.survived, 'time')}, an answer used something that was removed and still "
         "stood in the ledger or a shortened form."
@@ -317,15 +403,18 @@ def policy_table(caption: str, policies: Sequence[PolicyResult], base: PolicyRes
             ),
             money(each.costs),
             share(share_saved(each.costs, base.costs)),
-            share(share_saved(each.net, base.costs)),
+            share(share_saved(each.net, base.costs)) if is_watched(each.policy) else _UNKNOWN,
             share(share_saved(each.with_exchanges(EXCHANGES), base.costs)),
             share(each.costs.bill.cached_share),
             number(each.peak_tokens),
             number(each.compactions),
-            number(each.misses),
+            number(each.misses) if is_watched(each.policy) else _UNKNOWN,
             number(each.over_limit),
         )
         for each in shown
     ]
     is_ours = ["ours" if each.policy == DEFAULT else "" for each in shown]
-    return table(caption, columns, rows, classes=is_ours)
+    made = table(caption, columns, rows, classes=is_ours)
+    if all(is_watched(each.policy) for each in shown):
+        return made
+    return join(made, tag("p", f"{_UNKNOWN}: ", term("on paper"), f". {_PAPER}", class_="note"))

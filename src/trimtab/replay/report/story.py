@@ -89,14 +89,19 @@ class CutStory:
         turn: Its request, from 0.
         before_tokens: What the request would have weighed.
         after_tokens: What it weighs.
-        front_tokens: In front of the first change: what the cache can still read.
-        removed: What went, by kind of content.
-        reasons: What went, by the rule that took it.
-        made_tokens: What stands for it: markers, ledger, shortened turns.
+        front_tokens: In front of the first change.
+        read_tokens: What the cache reads of it, as its bill has it.
+        cached_tokens: What the cache would have read of the request without the compaction.
+        unread: Why less is read than stands in front of the first change; empty where all is.
+        removed: What went on this request, by kind of content.
+        reasons: The same by the rule that took it, with the same sum.
+        made_tokens: What stands for it, markers, ledger and shortened turns, less what stood for
+            earlier ones.
         untouched_messages: Messages of the client of which every word is sent.
         untouched_tokens: What those weigh.
         shortened_messages: Messages of which something is sent.
-        gone_messages: Messages of which nothing is sent.
+        gone_messages: Messages of which nothing is sent, by this or an earlier compaction.
+        gone_before: Those of them that were gone already.
         user_messages: Messages in which the user speaks.
         user_messages_untouched: Those of them of which every word is sent.
         noted: Entries of the ledger, by section.
@@ -106,6 +111,9 @@ class CutStory:
     before_tokens: int
     after_tokens: int
     front_tokens: int
+    read_tokens: int
+    cached_tokens: int
+    unread: str
     removed: tuple[Loss, ...]
     reasons: tuple[Loss, ...]
     made_tokens: int
@@ -113,6 +121,7 @@ class CutStory:
     untouched_tokens: int
     shortened_messages: int
     gone_messages: int
+    gone_before: int
     user_messages: int
     user_messages_untouched: int
     noted: Mapping[str, int]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from trimtab.economy import Cut, Prices, Split
+from trimtab.economy import Prices, Split
 from trimtab.recall import recall
+from trimtab.replay.cuts import Made, unread_words
 from trimtab.replay.regret import Missed
 from trimtab.replay.report.losses import cut_story, kind_of_handle
 from trimtab.replay.report.story import Cost, CutStory, MissStory, PricedModel, Story, TurnStory
@@ -60,7 +61,7 @@ class Teller:
         *,
         billed_tokens: int | None,
         trigger_tokens: int,
-        cut: Cut | None,
+        made: Made | None,
     ) -> None:
         """Note one request under the default policy.
 
@@ -70,25 +71,24 @@ class Teller:
             measure: Weighs their parts.
             billed_tokens: What was billed for it as it was recorded; None where nobody says.
             trigger_tokens: From which size on a compaction is planned.
-            cut: What a compaction on this turn changed; None for none.
+            made: What a compaction on this turn changed; None for none.
 
         Raises:
             TokenCountError: If the counter fails.
         """
-        if cut is not None:
+        if made is not None:
             turn, began = rewrite.ticket.turn, rewrite.ticket.began
-
-            self._cuts.append(
-                cut_story(
-                    len(self._seen),
-                    cut,
-                    recall(turn, began, is_weighed=False).plan,
-                    rewrite.plan,
-                    said,
-                    lambda place: turn.request.message(place).decoded(),
-                    measure,
-                )
+            told = cut_story(
+                len(self._seen),
+                made.cut,
+                recall(turn, began, is_weighed=False).plan,
+                rewrite.plan,
+                said,
+                lambda place: turn.request.message(place).decoded(),
+                measure,
             )
+            unread = unread_words(made.unread, made.idle_seconds) if made.unread else ""
+            self._cuts.append(replace(told, read_tokens=made.split.read, unread=unread))
         self._seen.append((billed_tokens, trigger_tokens))
 
     def story(

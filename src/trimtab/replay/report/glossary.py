@@ -1,0 +1,119 @@
+"""The words of the report that have a meaning of their own, each told once and linked to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from trimtab.replay.report.markup import Child, Html, tag
+
+__all__ = ["glossary_section", "listed", "term"]
+
+_WORDS: Mapping[str, str] = {
+    "turn": (
+        "one request and the answer to it. “Request 44” is the 44th of its session, from 1; “after 3 turns” is three "
+        "requests later."
+    ),
+    "trigger": (
+        "the size, in tokens of the whole request, from which on a compaction is planned. It lies below the limit, "
+        "which is what no request may pass. Where the cache is lost anyway (a cold moment), half the trigger is enough."
+    ),
+    "compaction": (
+        "a turn on which something is removed that was sent before (a cut). Until the next one, what was cut stays "
+        "cut, word for word, so that the provider's cache can read it again."
+    ),
+    "ledger": (
+        "a short list that trimtab puts in place of what it removed: files that were read or changed, values that "
+        "stood nowhere else, rules of the user word for word. It is made by rules, without a model."
+    ),
+    "ladder": (
+        "the order in which the default policy makes a request smaller: results that a later call repeats go first, "
+        "then long outputs are shortened, then old turns are told in a line, then the middle of the conversation goes. "
+        "It stops as soon as the request is small enough."
+    ),
+    "cache": (
+        "the provider keeps what a request began with, and reads it for a fraction of the price if the next request "
+        "begins with exactly the same, within the life of the cache. “Read” tokens were found there, “written” ones "
+        "were put there, “fresh” ones neither."
+    ),
+    "break": (
+        "a request that does not begin with all of the one before, so that the cache cannot be read to its end. A "
+        "compaction is one on purpose."
+    ),
+    "cold moment": (
+        "a turn on which the cache is lost anyway: idle for longer than it lives, another model, other tools. A cut "
+        "costs least then."
+    ),
+    "missed": (
+        "an answer used something exact (a path, an id, a name, five words of the user's) that only removed messages "
+        "held. A live agent would have had to fetch it again, so it is charged. JSON calls it regret."
+    ),
+    "net of what was missed": "the saving with those charges taken off. The headline is net.",
+    "extra exchanges": (
+        "requests charged after each compaction whether anything was missed or not: each is one request more of that "
+        "size, its answer, and a result that stays until the next compaction."
+    ),
+    "even after": (
+        "a cut costs more on its own turn, because what lies behind it must be written to the cache anew, and saves on "
+        "each later turn what it need not read: the tokens that went, at the price of reading. It is even after as many "
+        "turns as make up for its cost; at once where it costs nothing."
+    ),
+    "turns expected": (
+        "how many more turns the conversation is taken to have when a cut is decided on: as many as it has had."
+    ),
+    "turns until the trigger": (
+        "how many turns like the last few still fit below the trigger. It says nothing of how long the conversation lasts."
+    ),
+    "by price alone": (
+        "how far from one cut to the next the bill would be lowest, if what is missed after a cut cost nothing. It is "
+        "told for comparison; the trigger does not follow it."
+    ),
+    "fresh input tokens": (
+        "a unit of cost that needs no price list: one is what a token costs that no cache holds; one read from the "
+        "cache counts as a tenth or so, one of an answer as several."
+    ),
+    "policy": "a way to keep a session small. “deterministic” is trimtab's default; the others are told beside it.",
+    "on paper": (
+        "a policy that decides by sizes alone: no request of it was written, so there is nothing in which to look for "
+        "what its later answers miss. That is told as “\N{EN DASH}”: not none, but unknown."
+    ),
+}
+
+
+def _name(word: str) -> str:
+    return f"word-{word.replace(' ', '-')}"
+
+
+def term(word: str, shown: str = "") -> Html:
+    """A word, linked to what it means.
+
+    Args:
+        word: As the glossary has it.
+        shown: What stands in the text; empty for the word itself.
+
+    Raises:
+        KeyError: If the glossary does not have it.
+    """
+    _ = _WORDS[word]
+    return tag("a", shown or word, href=f"#{_name(word)}", class_="term")
+
+
+def listed(*words: str) -> Iterator[Child]:
+    """Words of the glossary, linked, with commas between."""
+    for place, word in enumerate(words):
+        yield ", " if place else None
+        yield term(word)
+
+
+def glossary_section() -> Html:
+    """Say what each word means."""
+    told = (
+        part
+        for word, meaning in sorted(_WORDS.items())
+        for part in (tag("dt", word, id=_name(word)), tag("dd", meaning))
+    )
+    return tag(
+        "section",
+        tag("h2", "What the words mean"),
+        tag("dl", *told, class_="words"),
+        id="words",
+    )
