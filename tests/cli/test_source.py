@@ -32,7 +32,7 @@ def run_on(trimtab: Trimtab, command: Sequence[str], file: str | Path, *options:
         (PLAIN + b"\n" + PLAIN, "request-bodies, request 2 of 2, openai-chat"),
         (CHAT_LIST, "openai-chat-messages, request 4 of 4, openai-chat"),
         (SESSION, "claude-code, request 3 of 3, anthropic"),
-        (gzip.compress(PLAIN), "request-bodies, openai-chat"),
+        (gzip.compress(PLAIN, mtime=0), "request-bodies, openai-chat"),
         (b"\xef\xbb\xbf" + PLAIN, "request-bodies, openai-chat"),
     ],
 )
@@ -175,7 +175,7 @@ NO_LIST = "JSON, but no request that is known: there is no list of messages (mes
             BODIES,
         ),
         (b"[" * 100_000, "`x`: nested too deeply to be read (at byte 0)", WHOLE),
-        (gzip.compress(PLAIN)[:-9], "`x` is gzip that is cut off; copy it again", HELP),
+        (gzip.compress(PLAIN, mtime=0)[:-9], "`x` is gzip that is cut off; copy it again", HELP),
     ],
     ids=["empty", "PDF", "binary", "text", "cut", "unknown", "deep", "gzip"],
 )
