@@ -7,9 +7,9 @@ says what a plan means; counting and writing both go through it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from trimtab.messages import Message, Part, Text
 
@@ -32,6 +32,8 @@ __all__ = [
     "compose",
     "places_in",
 ]
+
+Derived = TypeVar("Derived")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -138,14 +140,26 @@ class Plan:
 
     edits: tuple[Edit, ...] = ()
     envelope: tuple[EnvelopeEdit, ...] = ()
-    _changes: list[Changes] = field(default_factory=list, init=False, repr=False, compare=False)
+    _derived: dict[Hashable, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def changes(self) -> Changes:
-        """Its edits by the message that they touch: a plan stays for many turns and is sorted once."""
-        if not self._changes:
-            self._changes.append(Changes(self))
-        return self._changes[0]
+        """Its edits, sorted by the message that they touch."""
+        return self.once("changes", lambda: Changes(self))
+
+    def once(self, what: Hashable, derive: Callable[[], Derived]) -> Derived:
+        """What follows from it: a plan stays for many turns, and that is worked out once.
+
+        Args:
+            what: Names it; for the same name it must always be the same.
+            derive: Works it out.
+        """
+        if what not in self._derived:
+            self._derived[what] = derive()
+        derived: Derived = self._derived[what]
+        return derived
 
     def __bool__(self) -> bool:
         return bool(self.envelope) or any(not isinstance(edit, Keep) for edit in self.edits)

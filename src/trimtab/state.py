@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeAlias
 
+from msgspec import Raw
+
 from trimtab.chain import DIGEST_BYTES, LINK_BYTES, NO_ROUNDS, Rounds
 from trimtab.errors import MalformedBodyError, StoreError
 from trimtab.plan import EMPTY_PLAN, Plan
@@ -150,7 +152,7 @@ class State:
         hashes = (surface.model, surface.system, surface.tools)
         value["surface"] = [*(part.hex() for part in hashes), surface.tokens]
         value["tracker"] = self.tracker.to_fields()
-        value["plan"] = store_plan(self.plan, self._name)
+        value["plan"] = Raw(self._stored_plan()[0])
         told = dump(value)
         seen = len(self.seen).to_bytes(4, "big") + self.seen
         content = len(told).to_bytes(4, "big") + told + seen + self.full_results
@@ -158,19 +160,22 @@ class State:
 
     def forms(self) -> dict[str, bytes]:
         """What its plan puts in place of something, by the names that stand in :meth:`to_bytes`."""
-        found: dict[str, bytes] = {}
+        return self._stored_plan()[1]
+
+    def _stored_plan(self) -> tuple[bytes, dict[str, bytes]]:
+        """The JSON of its plan, and the forms in it; the same form of a conversation is kept once."""
+        return self.plan.once(("stored", self.origin), self._store_plan)
+
+    def _store_plan(self) -> tuple[bytes, dict[str, bytes]]:
+        forms: dict[str, bytes] = {}
 
         def keep(form: Json) -> str:
-            name = self._name(form)
-            found[name] = dump(form)
+            written = dump(form)
+            name = _form_name(self.origin, written)
+            forms[name] = written
             return name
 
-        store_plan(self.plan, keep)
-        return found
-
-    def _name(self, form: Json) -> str:
-        """The name of a form: the same form of the same conversation is kept once."""
-        return _form_name(self.origin, dump(form))
+        return dump(store_plan(self.plan, keep)), forms
 
     @classmethod
     def from_bytes(cls, stored: bytes, forms: Mapping[str, bytes]) -> State:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import accumulate
 from typing import Literal, NamedTuple, TypeAlias
@@ -320,9 +321,15 @@ class _Seen(NamedTuple):
         links: list[bytes] = []
         link = blake2b(prompt.model.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         for block in prompt.blocks:
-            link = blake2b(link + block.digest, digest_size=16).digest()
+            link = _link(link, block.digest)
             links.append(link)
         return cls(links, list(accumulate((block.tokens for block in prompt.blocks), initial=0)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _link(before: bytes, digest: bytes) -> bytes:
+    """The digest of a beginning that is one block longer; every turn asks for those before it too."""
+    return blake2b(before + digest, digest_size=16).digest()
 
 
 def _marked(blocks: Sequence[Block]) -> list[tuple[int, float]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 
 from trimtab.economy import Block
@@ -52,7 +53,13 @@ class Row:
     @classmethod
     def of(cls, said: Said, source: int) -> Row:
         """A message that goes out as it came."""
-        return cls(said.name, said.tokens, said.parts, said.role, source)
+        return _as_it_came(said, source)
+
+
+@lru_cache(maxsize=1 << 16)
+def _as_it_came(said: Said, source: int) -> Row:
+    """The same on every turn: a session of hundreds asks for hundreds of thousands."""
+    return Row(said.name, said.tokens, said.parts, said.role, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +193,13 @@ def blocks_of(head: Block, rows: Sequence[Row | Said], life_seconds: float) -> l
         life_seconds: What the markers ask for; 0 where the client sets none.
     """
     newest = [place for place, row in enumerate(rows) if row.role != "assistant"][-2:]
-    marked = Block(head.digest, head.tokens, head.parts, life_seconds)
-    return [
-        marked,
-        *(
-            Block(row.name, row.tokens, row.parts, life_seconds if place in newest else 0.0)
-            for place, row in enumerate(rows)
-        ),
-    ]
+    blocks = [_block(row.name, row.tokens, row.parts) for row in rows]
+    for place in newest:
+        blocks[place] = blocks[place]._replace(life_seconds=life_seconds)
+    return [head._replace(life_seconds=life_seconds), *blocks]
+
+
+@lru_cache(maxsize=1 << 16)
+def _block(digest: bytes, tokens: int, parts: int) -> Block:
+    """The same on every turn."""
+    return Block(digest, tokens, parts)
