@@ -21,7 +21,7 @@ from tests.replay.sessions import (
     user,
 )
 from trimtab import Policy, Usage
-from trimtab.economy import Bill, Prices
+from trimtab.economy import Bill, Prices, Split, priced, prices_of
 from trimtab.errors import PolicyError
 from trimtab.replay.advice import advise, tried
 from trimtab.replay.bench import Replayed, bench
@@ -58,6 +58,7 @@ def test_doing_nothing_costs_what_was_billed() -> None:
 
     assert was is not None
     assert bill == was.bill
+    assert (told.modelled, told.billed_requests, told.is_billed_whole) == (was, 61, True)
     assert told.policies[CLIENT].costs == told.policies[DIRECT].costs
     assert told.cache_errors == (0.0,) * 60
     assert told.prediction_errors[-1] < 0.02
@@ -510,3 +511,29 @@ def test_the_story_tells_what_the_bills_tell() -> None:
 def test_without_the_policies_of_law_7_there_is_no_story() -> None:
     """Where only the cache is looked at."""
     assert bench(recording(agent(2)), SMALL, ()).story.turns == ()
+
+
+def test_a_session_of_which_some_bills_are_known_is_checked_by_those() -> None:
+    """What the others were billed is not guessed."""
+    requests = long_session(12)
+    requests[3] = replace(requests[3], usage=None)
+
+    told = run(requests).result
+
+    assert (told.billed_requests, told.is_billed_whole) == (12, False)
+    assert told.recorded is not None
+    assert told.modelled is not None
+    assert told.modelled.units < told.policies[CLIENT].costs.units
+
+
+@pytest.mark.parametrize("tokens", [199_999, 200_000, 200_001, 200_999])
+def test_one_token_above_a_step_of_a_price_is_above_it(tokens: int) -> None:
+    """Nothing is billed at the price of something smaller."""
+    request = replace(agent(0)[0], usage=Usage(fresh=tokens))
+    prices = prices_of(request.model, request.at, tokens)
+    assert prices is not None
+
+    told = bench(recording([request])).result
+
+    assert told.recorded is not None
+    assert told.recorded.bill.cost == priced(Split(fresh=tokens), 0, prices).cost

@@ -23,6 +23,8 @@ SESSION = SessionResult(
     150,
     1,
     Costs(Bill(cost=None), 4.0),
+    Costs(Bill(cost=None), 5.0),
+    6,
     (0.0, 0.25),
     (0.5,),
     is_cache_explicit=True,
@@ -36,7 +38,7 @@ def test_a_session_is_read_back_as_it_was(recorded: Costs | None) -> None:
     """Through JSON."""
     session = SessionResult(**{
         name: getattr(SESSION, name) for name in SESSION.__dataclass_fields__
-    } | {"recorded": recorded})  # fmt: skip
+    } | {"recorded": recorded, "modelled": recorded})  # fmt: skip
 
     assert SessionResult.from_json(json.loads(json.dumps(session.to_json()))) == session
 

@@ -55,7 +55,9 @@ def session_json(result: SessionResult) -> dict[str, object]:
         "largest": result.largest_tokens,
         "trigger": result.trigger_tokens,
         "client_compactions": result.client_compactions,
-        "cost_recorded": None if result.recorded is None else _micro(result.recorded),
+        "cost_recorded": _micro(result.recorded)
+        if result.recorded is not None and result.is_billed_whole
+        else None,
         "policies": {
             name: _policy_json(each, base_of(result).costs)
             for name, each in result.policies.items()

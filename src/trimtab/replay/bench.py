@@ -157,12 +157,14 @@ class _Asked:
         at: When.
         output: Tokens of the answer.
         growth: What it weighs more than the one before, without any compaction.
+        usage: What was billed for it as it was recorded; None where the log does not say.
     """
 
     model: str
     at: float | None
     output: int
     growth: int
+    usage: Usage | None = None
 
 
 @dataclass(slots=True)
@@ -287,7 +289,7 @@ class _Bench:
         growth = max(0, total - self._largest)
         self._largest = max(self._largest, total)
         output = recorded.usage.output if recorded.usage else 0
-        self._asked.append(_Asked(model, recorded.at, output, growth))
+        self._asked.append(_Asked(model, recorded.at, output, growth, recorded.usage or None))
 
     def _answered(self, said: Sequence[Said]) -> None:
         """Tell the size of the last answer by its message, where the log has none or a placeholder."""
@@ -537,9 +539,10 @@ class _Bench:
         return prices_of(model, day, tokens, self._overrides)
 
     def _prices_for(self, asked: _Asked, split: Split) -> Prices | None:
-        # Prices change by the day, and with sizes in steps of many thousands.
+        # Prices change by the day, and with sizes in steps of whole thousands, above which they are
+        # others: what is one token above a step is above it.
         day = None if asked.at is None else asked.at // 86_400 * 86_400
-        return self._prices(asked.model, day, split.total // 1_000 * 1_000)
+        return self._prices(asked.model, day, -(-split.total // 1_000) * 1_000)
 
     def _cost(self, asked: _Asked, split: Split, output: int) -> Costs:
         """What one request costs."""
@@ -614,7 +617,7 @@ class _Bench:
             self._trigger,
             self._largest,
             self._compactions,
-            self._recorded(),
+            *self._recorded(),
             tuple(self._cache_errors),
             tuple(self._prediction_errors),
             all(rules_of(model).is_explicit for model in models),
@@ -629,17 +632,22 @@ class _Bench:
             dict(self._size_causes),
         )
 
-    def _recorded(self) -> Costs | None:
-        """What was billed."""
+    def _recorded(self) -> tuple[Costs | None, Costs | None, int]:
+        """What was billed, what the client's same requests come to by the model, and how many."""
         is_long = self._life == LONG_LIFE_SECONDS
-        usages = [recorded.usage for recorded in self._recording.requests]
-        if self._left_out or not all(usages):
-            return None
-        return Costs.sum(
-            self._cost(asked, Split.of(usage, is_long=is_long), asked.output)
-            for asked, usage in zip(self._asked, usages, strict=True)
-            if usage is not None
+        billed = {turn: asked for turn, asked in enumerate(self._asked) if asked.usage}
+        if not billed:
+            return None, None, 0
+        was = Costs.sum(
+            self._cost(asked, Split.of(asked.usage, is_long=is_long), asked.output)
+            for asked in billed.values()
+            if asked.usage is not None
         )
+        client = next((each for each in self._runners if each.choice.name == CLIENT), None)
+        if client is None:
+            return was, None, len(billed)
+        modelled = Costs.sum(self._paid_for(client.paid[turn]) for turn in billed)
+        return was, modelled, len(billed)
 
     def _result(self, runner: _Runner, costs: Sequence[Costs]) -> PolicyResult:
         watch, stops = runner.watch, _stops(runner.paid)

@@ -133,7 +133,9 @@ class SessionResult:
         trigger_tokens: Where the default policy plans a compaction; 0 where no request was replayed.
         largest_tokens: Its largest request, whole, as it would have been without any compaction.
         client_compactions: How often the client compacted itself.
-        recorded: What was billed, where every request says so; else None.
+        recorded: What was billed for the requests whose bills the log holds; None where it holds none.
+        modelled: What the client comes to for those by the model of the cache; None with ``recorded``.
+        billed_requests: How many those are.
         cache_errors: How far the cache's model was off, for each request that tells: the
             difference in tokens read, as a share of the request.
         prediction_errors: How far the size that was foretold of a request was off its bill, as a share.
@@ -153,6 +155,8 @@ class SessionResult:
     largest_tokens: int = 0
     client_compactions: int = 0
     recorded: Costs | None = None
+    modelled: Costs | None = None
+    billed_requests: int = 0
     cache_errors: tuple[float, ...] = ()
     prediction_errors: tuple[float, ...] = ()
     is_cache_explicit: bool = False
@@ -160,6 +164,12 @@ class SessionResult:
     explained: tuple[str, ...] = ()
     cache_causes: Mapping[str, int] = field(default_factory=dict)
     size_causes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_billed_whole(self) -> bool:
+        """Whether the log holds the bill of every request."""
+        replayed = max((policy.requests for policy in self.policies.values()), default=0)
+        return not self.left_out and self.billed_requests == replayed > 0
 
     @property
     def passes_trigger(self) -> bool:
@@ -191,7 +201,8 @@ class SessionResult:
         """
         told = dict(value)
         told["policies"] = {name: _policy(each) for name, each in told["policies"].items()}
-        told["recorded"] = None if told["recorded"] is None else _costs(told["recorded"])
+        for key in ("recorded", "modelled"):
+            told[key] = None if told[key] is None else _costs(told[key])
         for key in ("cache_errors", "prediction_errors", "explained"):
             told[key] = tuple(told[key])
         return cls(**told)

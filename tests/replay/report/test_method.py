@@ -51,7 +51,7 @@ def test_sessions_whose_bills_are_not_known_are_named_with_what_is_lacking() -> 
     lacking = replace(
         bare,
         story=replace(bare.story, turns=turns),
-        result=replace(bare.result, recorded=None),
+        result=replace(bare.result, billed_requests=59),
     )
     others = [session(f"{place}.jsonl", left_out=["why"] if place else []) for place in range(2)]
     told = " ".join(page_of(report([long_session(), lacking, *others], ORIGIN)).texts["p"])
@@ -64,4 +64,4 @@ def test_sessions_whose_bills_are_not_known_are_named_with_what_is_lacking() -> 
     ):
         assert words in told
     many = [long_session(), *(session(f"{place}.jsonl") for place in range(14))]
-    assert " and 4 more. Where a bill is lacking" in report(many, ORIGIN)
+    assert " and 4 more.<" in report(many, ORIGIN)

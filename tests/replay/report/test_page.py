@@ -294,7 +294,7 @@ def test_caches_that_promise_nothing_are_told_apart() -> None:
     assert "No log here tells enough to check this, where the provider says where it caches" in text
     assert "Checked against 2 recorded bills where the provider promises nothing" in text
     assert "In 1 session no bill shows any use of a cache" in text
-    assert "it comes to 16.7% less than what was really billed" in text
+    assert "it comes to 16.7% less than that" in text
 
 
 def test_no_folder_of_the_user_is_told() -> None:

@@ -192,6 +192,8 @@ def long_session(
     result = replace(
         bare.result,
         recorded=costs(99.0, 9.9),
+        modelled=costs(100.0, 10.0),
+        billed_requests=len(requests),
         cache_errors=(0.0, 0.01),
         prediction_errors=(0.001, 0.02),
         is_cache_explicit=True,

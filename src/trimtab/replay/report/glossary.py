@@ -50,7 +50,9 @@ _WORDS: Mapping[str, str] = {
     "net of what was missed": "the saving with those charges taken off. The headline is net.",
     "extra exchanges": (
         "requests charged after each compaction whether anything was missed or not: each is one request more of that "
-        "size, its answer, and a result that stays until the next compaction."
+        "size, its answer, and a result as large as what a turn of the session mostly adds (the median), which stays "
+        "until the next compaction. A miss is charged with the whole message that held what was missed, so one miss may "
+        "cost more than three of these."
     ),
     "even after": (
         "a cut costs more on its own turn, because what lies behind it must be written to the cache anew, and saves on "

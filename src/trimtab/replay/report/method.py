@@ -15,7 +15,7 @@ from trimtab.replay.report.figures import counted, day, number, price, share
 from trimtab.replay.report.markup import Child, Html, join, tag
 from trimtab.replay.report.story import PricedModel
 from trimtab.replay.report.tables import Column, table
-from trimtab.replay.results import Costs, percentile, share_saved
+from trimtab.replay.results import Costs, SessionResult, percentile, share_saved
 
 __all__ = ["Origin", "command_of", "method_section"]
 
@@ -84,7 +84,7 @@ def _compared() -> Iterator[Html]:
 
 def _bills(effects: Sequence[Effect]) -> Iterator[Html]:
     yield tag("h3", "Where the sizes and bills come from")
-    billed = [effect for effect in effects if effect.result.recorded is not None]
+    billed = [each.result for each in effects if each.result.modelled is not None]
     if not billed:
         yield tag(
             "p",
@@ -92,29 +92,53 @@ def _bills(effects: Sequence[Effect]) -> Iterator[Html]:
             "against a real one.",
         )
         return
-    was = Costs.sum(each.result.recorded for each in billed if each.result.recorded is not None)
-    modelled = Costs.sum(each.result.policies["client"].costs for each in billed)
-    off = share_saved(modelled, was)
+    was = Costs.sum(each.recorded for each in billed if each.recorded is not None)
+    modelled = Costs.sum(each.modelled for each in billed if each.modelled is not None)
+    whole = Costs.sum(each.result.policies["client"].costs for each in effects)
+    requests = sum(each.result.policies["client"].requests for each in effects)
+    told = sum(each.billed_requests for each in billed)
     yield tag(
         "p",
-        f"In {counted(len(billed), 'session')} of {number(len(effects))} the log says what each request was "
-        "billed. From bill to bill it is known what the messages in between weigh, so sizes are billed tokens, "
-        "not guesses; what trimtab makes itself is counted and stretched by the same rate. Every bill in this "
-        "report, the recorded one too, is made by the same model of the cache, so what the model gets wrong it "
-        f"gets wrong for all. For the client as recorded it comes to {share(abs(off))} "
-        f"{'less' if off > 0 else 'more'} than what was really billed, its calls for summaries included, which "
-        "logs do not hold.",
+        f"Of {number(told)} of {counted(requests, 'request')} the log says what they were billed. From bill to bill it "
+        "is known what the messages in between weigh, so sizes are billed tokens, not guesses; what trimtab makes "
+        "itself is counted and stretched by the same rate. Where a bill is lacking, a size is a count, stretched by "
+        "the rate of the bills that there are.",
     )
-    without = [effect for effect in effects if effect.result.recorded is None]
+    yield tag(
+        "p",
+        "Every bill in this report, the recorded one too, is made by the same model of the cache, so what the model "
+        f"gets wrong it gets wrong for all. Held against what was really billed for those {counted(told, 'request')}, "
+        f"{share(1 - share_saved(modelled, whole))} of the bill of the client as recorded, it comes to "
+        f"{_beside(modelled, was)}, its calls for summaries included, which logs do not hold.{_furthest(billed)}",
+    )
+    without = [effect for effect in effects if not effect.result.is_billed_whole]
     if without:
         named = ", ".join(map(_lacking, without[:_MOST_NAMES]))
         rest = len(without) - _MOST_NAMES
         more = f" and {number(rest)} more" if rest > 0 else ""
         yield tag(
             "p",
-            f"{counted(len(without), 'session')} could not be held against what was billed as a whole: {named}{more}. "
-            "Where a bill is lacking, a size is a count, stretched by the rate of the bills that there are.",
+            f"{counted(len(without), 'session')} could not be held against what was billed as a whole: {named}{more}.",
         )
+
+
+def _beside(modelled: Costs, was: Costs) -> str:
+    """How what the model makes of requests compares with what they were billed."""
+    off = share_saved(modelled, was)
+    return f"{share(abs(off))} {'less' if off > 0 else 'more'} than that"
+
+
+def _furthest(billed: Sequence[SessionResult]) -> str:
+    """The session whose bill the model misses most, where it is one of several."""
+    if len(billed) < 2:
+        return ""
+    both = [
+        (abs(share_saved(each.modelled, each.recorded)), each.name, each.modelled, each.recorded)
+        for each in billed
+        if each.modelled is not None and each.recorded is not None
+    ]
+    _, name, modelled, was = max(both, key=lambda one: one[0])
+    return f" Furthest off is {name}: {_beside(modelled, was)}."
 
 
 def _lacking(effect: Effect) -> str:
@@ -334,8 +358,9 @@ def _missed() -> Iterator[Html]:
     yield tag(
         "p",
         f"Second, the same saving is told with {EXCHANGES} extra exchanges after each compaction, whether anything "
-        "was missed or not. It does not depend on the search above; it is no stricter than it: where more was missed than that, "
-        "the net number is the lower of the two.",
+        "was missed or not. It does not depend on the search above, and it is mostly the milder of the two: such an "
+        "exchange brings back as much as a turn of that session mostly adds (the median), a miss the whole message that "
+        "held what was missed.",
     )
     yield tag(
         "p",
