@@ -100,10 +100,10 @@ def test_bodies_that_are_kept_stay_under_their_cap() -> None:
     assert recent._bytes == 3 * size
 
 
-def test_nothing_that_was_decoded_is_kept() -> None:
+def test_nothing_that_was_decoded_is_kept_and_no_key() -> None:
     """A history that was looked at takes several times the room of its bytes."""
     recent = RecentTurns()
-    turn = turn_of("a", "b")
+    turn = SESSION.read(Call(body_of("a", "b"), {"x-api-key": "secret"}))
     assert len(turn.request.messages) == 2
     recent.keep(turn, "", None)
 
@@ -111,4 +111,5 @@ def test_nothing_that_was_decoded_is_kept() -> None:
 
     assert best is not None
     assert "messages" not in vars(best.request)
+    assert best.call.headers == {}
     assert told(best) == told(turn)

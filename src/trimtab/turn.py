@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from trimtab.chain import NO_ROUNDS, digest, rounds_after
 from trimtab.events import Event
@@ -39,8 +39,9 @@ class Turn:
         return self.links[-1] if self.links else self.root
 
     def lean(self) -> Turn:
-        """The same without anything that was decoded of it."""
-        return Turn(self.call, self.request.undecoded(), self.root, self.links)
+        """The same without its headers, in which keys lie, and without what was decoded of it."""
+        call = replace(self.call, headers={})
+        return Turn(call, self.request.undecoded(), self.root, self.links)
 
     def links_shared_with(self, request: Request, start: bytes, call: Call) -> tuple[bytes, ...]:
         """The links of the messages that another request has too, in the same bytes.
