@@ -14,7 +14,7 @@ from tests.replay.report.pages import page_of
 from tests.replay.report.told import ORIGIN, costs, cut, long_session, request, session, turn
 from trimtab.replay.policies import DEFAULT
 from trimtab.replay.report.page import Origin, Told, is_report, report
-from trimtab.replay.report.story import CutStory, MissStory, Story
+from trimtab.replay.report.story import Cost, CutStory, MissStory, Story
 from trimtab.replay.results import PolicyResult
 
 CASES = {
@@ -441,7 +441,7 @@ def test_what_nobody_can_know_of_a_policy_on_paper_is_no_number() -> None:
 
 
 def test_why_less_is_read_than_stands_in_front_of_a_cut_is_said() -> None:
-    """And why it came before the trigger was passed."""
+    """In the words of the bill."""
     idle = replace(
         cut(40, before=80_000), read_tokens=0, cached_tokens=0, unread="the session had been idle"
     )
@@ -451,7 +451,67 @@ def test_why_less_is_read_than_stands_in_front_of_a_cut_is_said() -> None:
         "3,000 tokens stand in front of the first change; none of them were read from the cache: "
         "the session had been idle. Without the cut, 0 tokens would have been read."
     ) in text
-    assert "It came below the trigger of 120,000 tokens, because the cache" in text
+
+
+@pytest.mark.parametrize(
+    ("cause", "before", "words"),
+    [
+        (
+            "limit",
+            121_000,
+            "Without it, the request was foretold at 121,400 tokens, which is over the limit.",
+        ),
+        (
+            "trigger",
+            121_000,
+            "Without it, the request was foretold at 121,400 tokens, above the trigger of 120,000.",
+        ),
+        (
+            "trigger",
+            119_000,
+            "above the trigger of 120,000; as such requests are billed, it would have had 119,000.",
+        ),
+        (
+            "cold",
+            80_000,
+            "before this request (idle for 113 minutes), and a cut costs least then. So it came below the trigger of",
+        ),
+    ],
+)
+def test_why_a_cut_came_is_said_of_every_one(cause: str, before: int, words: str) -> None:
+    """By what the engine decided, not by its size."""
+    told = replace(cut(40, before=before), cause=cause, idle_seconds=113 * 60.0)
+    text = report([with_cuts(long_session(), told, paid=(0,))], ORIGIN)
+
+    assert words in text
+    other = replace(told, idle_seconds=None)
+    text = report([with_cuts(long_session(), other, paid=(0,))], ORIGIN)
+    assert ("(another model, or other tools)" in text) == (cause == "cold")
+    unknown = replace(told, cause="")
+    assert "Why then." not in report([with_cuts(long_session(), unknown, paid=(0,))], ORIGIN)
+
+
+def test_a_cut_is_told_in_money_with_what_was_missed_behind_it() -> None:
+    """At once, later, missed, and the sum of the three."""
+    bare = cut(40)
+    assert bare.account is not None
+    text = report([with_cuts(long_session(), bare, paid=(2,))], ORIGIN)
+
+    assert (
+        "By the bills: -$0.0500 at once, +$0.1500 over the 19 turns since, until the next compaction or the end; "
+        "-$0.0200 for 1 answer that missed something; +$0.0800 in all. With what was missed, it had paid after 9 turns."
+    ) in text
+    never = replace(bare, account=replace(bare.account, missed=Cost(2e5, 0.2), paid_after=None))
+    text = report([with_cuts(long_session(), never, paid=(2,))], ORIGIN)
+    assert "-$0.1000 in all. With what was missed, it never paid for itself." in text
+    none = Cost(0.0, 0.0)
+    clean = replace(bare, account=replace(bare.account, misses=0, missed=none))
+    text = report([with_cuts(long_session(), clean, paid=(2,))], ORIGIN)
+    assert "+$0.1000 in all. No answer of these turns missed anything." in text
+    unpriced = replace(bare.account, now=Cost(50_000.0, None), later=Cost(150_000.0, None))
+    text = report([with_cuts(long_session(), replace(bare, account=unpriced), paid=(2,))], ORIGIN)
+    assert "By the bills: -50,000 tok at once, +150,000 tok over" in text
+    assert "+80,000 tok in all." in text
 
 
 def test_each_word_that_is_linked_is_told() -> None:

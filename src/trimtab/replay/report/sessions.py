@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from trimtab.economy import SHORT_LIFE_SECONDS
 from trimtab.replay.policies import DEFAULT, POLICIES, is_watched
 from trimtab.replay.report.charts import bill_chart, cache_chart, size_chart, turn_table
 from trimtab.replay.report.effects import EXCHANGES, Effect
-from trimtab.replay.report.figures import counted, money, number, share, signed_share
+from trimtab.replay.report.figures import counted, money, number, share, signed_share, spent
 from trimtab.replay.report.glossary import term
 from trimtab.replay.report.markup import Child, Html, join, tag
-from trimtab.replay.report.story import CutStory, Loss, MissStory
+from trimtab.replay.report.story import Cost, CutAccount, CutStory, Loss, MissStory
 from trimtab.replay.report.tables import Column, table
 from trimtab.replay.report.turns import Row, cause_words, rows_of, thinned
 from trimtab.replay.results import PolicyResult, share_saved
@@ -20,9 +21,6 @@ __all__ = ["policy_table", "session_section"]
 
 _MOST_ROWS = 40
 """Rows of a table of single events; what is more is counted."""
-
-_NEAR_TRIGGER = 0.9
-"""Sizes are told as they are billed, the trigger is held against counts: they differ by less."""
 
 _UNKNOWN = "\N{EN DASH}"
 """Stands where nobody knows a number: 0 would say that there is none."""
@@ -183,10 +181,10 @@ def _cut(cut: CutStory, trigger: int, arithmetic: str, paid_after: int | None) -
             _went(cut, "by the rule that took it", "why it went", cut.reasons),
             class_="pair",
         ),
-        tag("p", tag("strong", "When. "), when) if when else None,
+        tag("p", tag("strong", "Why then. "), when) if when else None,
         tag("p", tag("strong", "What the model still sees. "), _survived(cut)),
         tag("p", tag("strong", "What the cache made of it. "), _cached(cut)),
-        tag("p", tag("strong", "Whether it paid. "), _paid(paid_after)),
+        tag("p", tag("strong", "Whether it paid. "), _paid(paid_after), _account(cut.account)),
         tag("p", f"The arithmetic at that moment: {arithmetic}.", class_="note")
         if arithmetic
         else None,
@@ -251,13 +249,57 @@ def _cached(cut: CutStory) -> str:
 
 
 def _when(cut: CutStory, trigger_tokens: int) -> str | None:
-    """Why a compaction came well below the trigger; None where it did not."""
-    if cut.before_tokens > _NEAR_TRIGGER * trigger_tokens:
+    """Why a compaction came, as the engine decided it; None where that was not kept."""
+    foretold, trigger = number(cut.foretold_tokens), number(trigger_tokens)
+    if cut.cause == "limit":
+        return (
+            f"Without it, the request was foretold at {foretold} tokens, which is over the limit."
+        )
+    if cut.cause == "trigger":
+        told = f"Without it, the request was foretold at {foretold} tokens, above the trigger of {trigger}"
+        if cut.before_tokens <= trigger_tokens:
+            told += f"; as such requests are billed, it would have had {number(cut.before_tokens)}"
+        return f"{told}."
+    if cut.cause == "cold":
+        return (
+            f"A cold moment: the cache was taken to be lost before this request ({_why_cold(cut)}), and a cut costs "
+            f"least then. So it came below the trigger of {trigger} tokens: the request was foretold at {foretold}."
+        )
+    return None
+
+
+def _why_cold(cut: CutStory) -> str:
+    idle = cut.idle_seconds
+    if idle is not None and idle > SHORT_LIFE_SECONDS:
+        return f"idle for {idle / 60:,.0f} minutes"
+    return "another model, or other tools"
+
+
+def _account(account: CutAccount | None) -> str | None:
+    """The same in money, with what was missed: the bills of its turns, and those of going on without it."""
+    if account is None:
         return None
-    return (
-        f"It came below the trigger of {number(trigger_tokens)} tokens, because the cache was taken to be lost "
-        "before this request (idle for too long, another model, or other tools), and a cut costs least then."
+    now, later, turns = account.now, account.later, account.turns
+    told = (
+        f" By the bills: {_difference(-now)} at once, {_difference(later)} over the {counted(turns, 'turn')} since, "
+        "until the next compaction or the end"
     )
+    if not account.misses:
+        return f"{told}; {_difference(account.saved)} in all. No answer of these turns missed anything."
+    even = account.paid_after
+    when = (
+        "it never paid for itself" if even is None else f"it had paid after {counted(even, 'turn')}"
+    )
+    return (
+        f"{told}; {_difference(-account.missed)} for {counted(account.misses, 'answer')} that missed something; "
+        f"{_difference(account.saved)} in all. With what was missed, {when}."
+    )
+
+
+def _difference(cost: Cost) -> str:
+    """What something brings, with its sign: ``+$1.20`` saves, ``-$0.30`` costs."""
+    amount = cost.units if cost.dollars is None else cost.dollars
+    return f"{'-' if amount < 0 else '+'}{spent(cost if amount >= 0 else -cost)}"
 
 
 def _paid(paid_after: int | None) -> str:
@@ -270,7 +312,7 @@ def _paid(paid_after: int | None) -> str:
         return "At once: its own turn already cost less than it would have without the cut."
     return (
         f"After {counted(paid_after, 'turn')}: its own turn cost more than it would have without the cut, and the turns "
-        "since have made up for that. What was missed is not in this account."
+        "since have made up for that."
     )
 
 

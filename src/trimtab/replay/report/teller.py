@@ -10,11 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trimtab.economy import Prices, Split
+from trimtab.events import ContextCompacted
 from trimtab.recall import recall
 from trimtab.replay.cuts import Made, unread_words
 from trimtab.replay.regret import Missed
 from trimtab.replay.report.losses import cut_story, kind_of_handle
-from trimtab.replay.report.story import Cost, CutStory, MissStory, PricedModel, Story, TurnStory
+from trimtab.replay.report.story import (
+    Cost,
+    CutAccount,
+    CutStory,
+    MissStory,
+    PricedModel,
+    Story,
+    TurnStory,
+)
 from trimtab.replay.results import Costs
 from trimtab.replay.weights import Said
 from trimtab.session import Rewrite
@@ -88,13 +97,24 @@ class Teller:
                 measure,
             )
             unread = unread_words(made.unread, made.idle_seconds) if made.unread else ""
-            self._cuts.append(replace(told, read_tokens=made.split.read, unread=unread))
+            (event,) = (each for each in rewrite.events if isinstance(each, ContextCompacted))
+            self._cuts.append(
+                replace(
+                    told,
+                    read_tokens=made.split.read,
+                    unread=unread,
+                    cause=event.cause or "",
+                    foretold_tokens=event.foretold_tokens,
+                    idle_seconds=made.idle_seconds,
+                )
+            )
         self._seen.append((billed_tokens, trigger_tokens))
 
     def story(
         self,
         asked: Sequence[Asking],
         missed: Iterable[Missed],
+        accounts: Sequence[CutAccount],
         overrides: Mapping[str, Prices],
         *,
         is_cached: bool,
@@ -105,6 +125,7 @@ class Teller:
         Args:
             asked: Its requests, in order; as many as were noted.
             missed: What later answers missed.
+            accounts: What came of each compaction, in order; as many as were noted.
             overrides: Prices that the user named, by model.
             is_cached: Whether its provider is taken to cache at all.
             life_seconds: How long its cache lives.
@@ -115,7 +136,10 @@ class Teller:
         )
         return Story(
             tuple(turns),
-            tuple(self._cuts),
+            tuple(
+                replace(cut, account=account)
+                for cut, account in zip(self._cuts, accounts, strict=True)
+            ),
             tuple(map(_miss, missed)),
             _priced(asked, overrides),
             is_cached,
