@@ -60,7 +60,7 @@ from trimtab.replay.paper import SUMMARY_TOKENS, Paper, SideCall
 from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT, Choice, chosen
 from trimtab.replay.recording import RecordedRequest, Recording
 from trimtab.replay.regret import Handles, Watch
-from trimtab.replay.report.story import Cost, CutAccount, Story
+from trimtab.replay.report.story import Cost, CutAccount, Story, cost_of
 from trimtab.replay.report.teller import Asking, Teller
 from trimtab.replay.results import Costs, PolicyResult, SessionResult
 from trimtab.replay.views import Row, Views, blocks_of
@@ -504,8 +504,8 @@ class _Bench:
         splits = made.without.splits
         paid = runner.paid[made.turn : made.turn + len(splits)]
         return [
-            _cost_of(self._cost(self._asked[each.turn], split, self._asked[each.turn].output))
-            - _cost_of(self._paid_for(each))
+            cost_of(self._cost(self._asked[each.turn], split, self._asked[each.turn].output))
+            - cost_of(self._paid_for(each))
             for each, split in zip(paid, splits, strict=True)
         ]
 
@@ -516,7 +516,7 @@ class _Bench:
         charges = [
             (
                 miss.turn,
-                _cost_of(self._exchange(runner.paid[miss.turn], miss.tokens, stops[miss.turn])),
+                cost_of(self._exchange(runner.paid[miss.turn], miss.tokens, stops[miss.turn])),
             )
             for miss in missed
         ]
@@ -749,10 +749,6 @@ def _even_from(saved: Sequence[float]) -> int | None:
     short = [turn for turn, total in enumerate(sums) if total < 0]
     since = short[-1] + 1 if short else 0
     return since if since < len(sums) else None
-
-
-def _cost_of(costs: Costs) -> Cost:
-    return Cost(costs.units, costs.bill.cost)
 
 
 def _loader(turn: Turn) -> Callable[[int], Message]:

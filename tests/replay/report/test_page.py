@@ -141,7 +141,7 @@ def test_the_headline_is_as_honest_where_nothing_is_saved(
 
 
 def test_sessions_are_sorted_by_effect_and_the_harmed_ones_marked() -> None:
-    """By what is saved in tokens, not in percent; in words and signs, not in colours alone."""
+    """By what is saved in money, not in percent; in words and signs, not in colours alone."""
     sessions = [
         session("dearer.jsonl", mine=101.0),
         session("harmed.jsonl", mine=103.0),
@@ -151,10 +151,8 @@ def test_sessions_are_sorted_by_effect_and_the_harmed_ones_marked() -> None:
         session("invalid.jsonl", mine=99.0, invalid=1),
     ]
     text = report(sessions, ORIGIN)
-    rows = re.findall(
-        r'<tr class="(\w+)"><th scope="row"><a href="#s\d">([^<]*)</a></th><td><span class="mark">([^<]*)<',
-        text,
-    )
+    row = r'<tr class="(\w+)"><th scope="row"><a href="#s\d">([^<]*)</a></th><td><span class="mark">([^<]*)<'
+    rows = re.findall(row, text)
 
     assert rows == [
         ("saves", "large.jsonl", "saves"),
@@ -165,6 +163,35 @@ def test_sessions_are_sorted_by_effect_and_the_harmed_ones_marked() -> None:
         ("harmed", "harmed.jsonl", "▲▲ harmed"),
     ]
     assert "2 sessions came out more than 2% dearer" in text
+    saved = re.findall(r'class="mark">[^<]*</span></td><td class="n">([^<]*)<', text)
+    assert saved == ["+$4.00", "+$0.9000", "+$0.1000", "$0.000000", "-$0.1000", "-$0.3000"]
+    assert "those that save most first, in dollars" in text
+
+
+def test_sessions_without_prices_are_sorted_by_tokens_and_say_so() -> None:
+    """A dollar and a token cannot be held against each other: where one price lacks, tokens count."""
+    dear = session("dear.jsonl", mine=90.0)
+    costly = replace(
+        dear.result,
+        policies={
+            name: replace(each, costs=replace(each.costs, bill=replace(each.costs.bill, cost=cost)))
+            for (name, each), cost in zip(
+                dear.result.policies.items(), (99.0, 99.0, 9.0), strict=True
+            )
+        },
+    )
+    dear = replace(dear, result=costly)
+    by_tokens = [
+        session("many.jsonl", mine=60.0),
+        dear,
+        session("bare.jsonl", mine=80.0, is_money=False),
+    ]
+    order = r'<th scope="row"><a href="#s\d">([^<]*)</a>'
+
+    text = report(by_tokens, ORIGIN)
+    assert re.findall(order, text) == ["many.jsonl", "bare.jsonl", "dear.jsonl"]
+    assert "save most first, in fresh input tokens (not every price is known)" in text
+    assert re.findall(order, report(by_tokens[:2], ORIGIN)) == ["dear.jsonl", "many.jsonl"]
 
 
 def test_what_was_removed_adds_up() -> None:
@@ -187,12 +214,31 @@ def test_what_was_removed_adds_up() -> None:
     assert "Request 41: 121,000 to 48,000 tokens" in page.texts["h5"]
 
 
+def test_what_all_compactions_took_adds_up() -> None:
+    """Over all sessions, by kind and by rule, and in money."""
+    sessions = [long_session("b.jsonl"), long_session("c.jsonl")]
+    page = page_of(report(sessions, ORIGIN))
+    text = report(sessions, ORIGIN)
+    section = text[text.index('<section id="removals"') : text.index('<section id="each"')]
+
+    cells = re.findall(r"<td[^>]*>(?:<strong>)?([^<]*)", section)
+    assert cells == ["80", "-140,000", "", "-8,000", "", "+2,000", "80", "-146,000"] * 2
+    assert (
+        "2 compactions: -$0.1000 on their own turns, +$0.3000 on the turns since, -$0.0400 for 2 answers that missed "
+        "something; +$0.1600 in all."
+    ) in section
+    assert "What all compactions took away" in page.texts["h2"]
+    bare = with_cuts(long_session(), replace(cut(40), account=None), paid=(1,))
+    assert " on their own turns" not in report([bare], ORIGIN)
+    assert "What all compactions took away" not in report([session()], ORIGIN)
+
+
 def test_a_session_tells_what_happened_to_it() -> None:
     """Breaks with their causes, a lost cache, misses, payback and the arithmetic."""
     text = report([long_session()], ORIGIN)
     page = page_of(text)
 
-    assert page.texts["li"][5:] == [
+    assert page.texts["li"][6:] == [
         "client edited (1): the client changed or removed messages that it had sent before",
         "model changed (1): another model answers, and each has a cache of its own",
         "compaction (1): trimtab compacted: the one break that it makes on purpose",
@@ -337,7 +383,7 @@ def test_a_report_of_many_sessions_stays_small() -> None:
     ]
     text = report(sessions, ORIGIN)
 
-    assert len(text) < 7_000_000
+    assert len(text) < 7_500_000
     assert "30 of 100 requests" in text
     assert "70 requests on which little happened are left out" in text
     page = page_of(text)

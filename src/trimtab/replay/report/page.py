@@ -10,10 +10,11 @@ from trimtab.replay.driver import Totals
 from trimtab.replay.gate import MOST_DEARER, base_of
 from trimtab.replay.policies import DEFAULT, DIRECT
 from trimtab.replay.report.effects import EXCHANGES, Effect, Told, ranked, saved_in_all
-from trimtab.replay.report.figures import counted, money, number, share, signed_share
+from trimtab.replay.report.figures import counted, difference, money, number, share, signed_share
 from trimtab.replay.report.glossary import glossary_section, listed, term
 from trimtab.replay.report.markup import Child, Html, join, tag
 from trimtab.replay.report.method import Origin, command_of, method_section
+from trimtab.replay.report.removals import removals_section
 from trimtab.replay.report.sessions import policy_table, session_section
 from trimtab.replay.report.tables import Column, table
 from trimtab.replay.results import Costs, PolicyResult
@@ -73,6 +74,7 @@ def report(sessions: Sequence[Told], origin: Origin) -> str:
         _head(effects, sessions),
         _contents(effects),
         _table_of(effects, origin),
+        removals_section(effects),
         _each(effects, sessions, origin),
         _policies(effects, origin),
         method_section(sessions, effects, origin),
@@ -191,8 +193,10 @@ def _cards(effects: Sequence[Effect], sessions: Sequence[Told]) -> Html:
 
 
 def _contents(effects: Sequence[Effect]) -> Html:
-    places = [("sessions", "Sessions, by effect"), ("each", "Session by session")]
-    places += [("policies", "Policies side by side")]
+    places = [("sessions", "Sessions, by effect")]
+    if any(effect.told.story.cuts for effect in effects):
+        places += [("removals", "What all compactions took away")]
+    places += [("each", "Session by session"), ("policies", "Policies side by side")]
     links = places if effects else []
     links = [*links, ("method", "How these numbers were reached"), ("words", "What the words mean")]
     return tag(
@@ -211,6 +215,7 @@ def _table_of(effects: Sequence[Effect], origin: Origin) -> Html | None:
     columns = (
         Column("session", is_figure=False, is_head=True),
         Column("effect", is_figure=False),
+        Column("saved, net"),
         Column("net of what was missed"),
         Column(f"at {EXCHANGES} extra exchanges"),
         Column("bill with trimtab, net"),
@@ -222,12 +227,15 @@ def _table_of(effects: Sequence[Effect], origin: Origin) -> Html | None:
         Column("missed"),
     )
     shown = table(
-        "All sessions: those that save most first, those that are dearer last",
+        f"All sessions: those that save most first, in {_unit(effects)}; those that are dearer last",
         columns,
         map(_session_row, effects),
         classes=[effect.kind for effect in effects],
     )
-    told = "Largest is the largest request had nothing ever been removed; bills are net of what was missed. "
+    told = (
+        "Saved is the bill without trimtab less the bill with it, both as they stand in the row: + is less to pay. "
+        "Largest is the largest request had nothing ever been removed; bills are net of what was missed. "
+    )
     words = told + (
         "A session is marked ▲ where it is dearer with trimtab, and ▲▲ where it is more than "
         f"{MOST_DEARER:.0%} dearer or a request was made invalid. Shares are of the bill without trimtab; a "
@@ -248,10 +256,16 @@ def _table_of(effects: Sequence[Effect], origin: Origin) -> Html | None:
     )
 
 
+def _unit(effects: Sequence[Effect]) -> str:
+    is_money = all(effect.saved.dollars is not None for effect in effects)
+    return "dollars" if is_money else "fresh input tokens (not every price is known)"
+
+
 def _session_row(effect: Effect) -> Sequence[Child]:
     return (
         tag("a", effect.result.name, href=f"#{effect.name}"),
         tag("span", _MARKS[effect.kind], class_="mark"),
+        difference(effect.saved),
         share(effect.net),
         share(effect.at_exchanges),
         money(effect.mine.net),

@@ -9,10 +9,10 @@ from trimtab.economy import SHORT_LIFE_SECONDS
 from trimtab.replay.policies import DEFAULT, POLICIES, is_watched
 from trimtab.replay.report.charts import bill_chart, cache_chart, size_chart, turn_table
 from trimtab.replay.report.effects import EXCHANGES, Effect
-from trimtab.replay.report.figures import counted, money, number, share, signed_share, spent
+from trimtab.replay.report.figures import counted, difference, money, number, share, signed_share
 from trimtab.replay.report.glossary import term
 from trimtab.replay.report.markup import Child, Html, join, tag
-from trimtab.replay.report.story import Cost, CutAccount, CutStory, Loss, MissStory
+from trimtab.replay.report.story import CutAccount, CutStory, Loss, MissStory
 from trimtab.replay.report.tables import Column, table
 from trimtab.replay.report.turns import Row, cause_words, rows_of, thinned
 from trimtab.replay.results import PolicyResult, share_saved
@@ -281,25 +281,21 @@ def _account(account: CutAccount | None) -> str | None:
         return None
     now, later, turns = account.now, account.later, account.turns
     told = (
-        f" By the bills: {_difference(-now)} at once, {_difference(later)} over the {counted(turns, 'turn')} since, "
+        f" By the bills: {difference(-now)} at once, {difference(later)} over the {counted(turns, 'turn')} since, "
         "until the next compaction or the end"
     )
     if not account.misses:
-        return f"{told}; {_difference(account.saved)} in all. No answer of these turns missed anything."
+        return (
+            f"{told}; {difference(account.saved)} in all. No answer of these turns missed anything."
+        )
     even = account.paid_after
     when = (
         "it never paid for itself" if even is None else f"it had paid after {counted(even, 'turn')}"
     )
     return (
-        f"{told}; {_difference(-account.missed)} for {counted(account.misses, 'answer')} that missed something; "
-        f"{_difference(account.saved)} in all. With what was missed, {when}."
+        f"{told}; {difference(-account.missed)} for {counted(account.misses, 'answer')} that missed something; "
+        f"{difference(account.saved)} in all. With what was missed, {when}."
     )
-
-
-def _difference(cost: Cost) -> str:
-    """What something brings, with its sign: ``+$1.20`` saves, ``-$0.30`` costs."""
-    amount = cost.units if cost.dollars is None else cost.dollars
-    return f"{'-' if amount < 0 else '+'}{spent(cost if amount >= 0 else -cost)}"
 
 
 def _paid(paid_after: int | None) -> str:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from trimtab.economy import Prices
+from trimtab.replay.results import Costs
 
 __all__ = [
     "Cost",
@@ -20,6 +21,7 @@ __all__ = [
     "PricedModel",
     "Story",
     "TurnStory",
+    "cost_of",
 ]
 
 Json: TypeAlias = dict[str, Any]
@@ -47,6 +49,11 @@ class Cost:
 
     def __sub__(self, other: Cost) -> Cost:
         return self + -other
+
+
+def cost_of(costs: Costs) -> Cost:
+    """What a bill comes to."""
+    return Cost(costs.units, costs.bill.cost)
 
 
 @dataclass(frozen=True, slots=True)

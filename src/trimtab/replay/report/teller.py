@@ -16,13 +16,13 @@ from trimtab.replay.cuts import Made, unread_words
 from trimtab.replay.regret import Missed
 from trimtab.replay.report.losses import cut_story, kind_of_handle
 from trimtab.replay.report.story import (
-    Cost,
     CutAccount,
     CutStory,
     MissStory,
     PricedModel,
     Story,
     TurnStory,
+    cost_of,
 )
 from trimtab.replay.results import Costs
 from trimtab.replay.weights import Said
@@ -158,7 +158,7 @@ def _turn(asked: Asking, billed_tokens: int | None, trigger_tokens: int) -> Turn
         split.written + split.written_long,
         split.fresh,
         asked.output,
-        *(Cost(costs.units, costs.bill.cost) for costs in asked.costs),
+        *map(cost_of, asked.costs),
     )
 
 
