@@ -63,6 +63,15 @@ def test_doing_nothing_costs_what_was_billed() -> None:
     assert told.prediction_errors[-1] < 0.02
 
 
+def test_a_bill_over_nothing_is_none() -> None:
+    """A placeholder of the log: such a session cannot be held against what was billed as a whole."""
+    requests = billed(agent(5), 3_000)
+    told = run([*requests[:-1], replace(requests[-1], usage=Usage())])
+
+    assert told.result.recorded is None
+    assert [turn.billed_tokens is None for turn in told.story.turns] == [False] * 5 + [True]
+
+
 def test_without_policies_the_cache_alone_is_looked_at() -> None:
     """How far its model is off, and what was billed."""
     told = bench(recording(billed(agent(5), 3_000)), SMALL, ()).result

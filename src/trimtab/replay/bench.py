@@ -667,7 +667,7 @@ class _Bench:
         """What was billed."""
         is_long = self._life == LONG_LIFE_SECONDS
         usages = [recorded.usage for recorded in self._recording.requests]
-        if self._left_out or not all(usages):
+        if self._left_out or not all(usage and usage.total_input for usage in usages):
             return None
         return Costs.sum(
             self._cost(asked, Split.of(usage, is_long=is_long), asked.output)

@@ -363,6 +363,7 @@ def test_the_charts_are_drawn_from_every_turn_of_a_short_session() -> None:
         "whole",
         "trigger",
         "limit",
+        "window",
         "left",
         "read",
         "written",
@@ -558,6 +559,21 @@ def test_a_cut_is_told_in_money_with_what_was_missed_behind_it() -> None:
     text = report([with_cuts(long_session(), replace(bare, account=unpriced), paid=(2,))], ORIGIN)
     assert "By the bills: -50,000 tok at once, +150,000 tok over" in text
     assert "+80,000 tok in all." in text
+
+
+def test_the_window_stands_beside_the_limit() -> None:
+    """Only what is above the window is refused; what is above the limit may be taken."""
+    told = long_session(turns=3, cut_at=99)
+    turns = tuple(replace(each, window_tokens=250_000) for each in told.story.turns)
+    text = report([replace(told, story=replace(told.story, turns=turns))], ORIGIN)
+
+    assert (
+        "the limit is 200,000, the model's window 250,000." in page_of(text).texts["figcaption"][0]
+    )
+    assert text.count('<td class="n">200,000</td><td class="n">250,000</td>') == 3
+    bare = report([told], ORIGIN)
+    assert "the limit is 200,000." in bare
+    assert bare.count('<td class="n">200,000</td><td class="n"></td>') == 3
 
 
 def test_each_word_that_is_linked_is_told() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -139,7 +140,10 @@ def test_turns_tell_how_each_request_is_billed() -> None:
 
     assert (first.read, first.written, first.fresh, first.output) == (20, 4_300, 1, 7)
     assert (first.sent_tokens, first.whole_tokens, first.trigger_tokens) == (4_321, 9_000, 9_000)
-    assert first.cost.dollars == 1.0
+    assert (first.cost.dollars, first.window_tokens) == (1.0, None)
+    known = [replace(each, model="claude-sonnet-4-5") for each in asking(2)]
+    (first, _) = teller.story(known, [], [], {}, is_cached=True, life_seconds=0.0).turns
+    assert first.window_tokens == 200_000
 
 
 def test_as_many_requests_must_be_told_as_were_seen() -> None:

@@ -14,8 +14,17 @@ _WORDS: Mapping[str, str] = {
         "requests later."
     ),
     "trigger": (
-        "the size, in tokens of the whole request, from which on a compaction is planned. It lies below the limit, "
-        "which is what no request may pass. Where the cache is lost anyway (a cold moment), half the trigger is enough."
+        "the size, in tokens of the whole request, from which on a compaction is planned. It lies below the limit. "
+        "Where the cache is lost anyway (a cold moment), half the trigger is enough."
+    ),
+    "window": (
+        "what a model takes, input and answer together. A provider refuses a larger request: such requests are “refused "
+        "for size”. Below the window and above the limit, one is taken all the same."
+    ),
+    "limit": (
+        "what trimtab lets no request of its own pass: the window less the room for the answer, or the size from which on "
+        "every token costs more, where that is smaller; or what --budget names. The client and other policies do not "
+        "know it, so their requests may be larger without being refused."
     ),
     "compaction": (
         "a turn on which something is removed that was sent before (a cut). Until the next one, what was cut stays "

@@ -226,6 +226,7 @@ def _cache(effects: Sequence[Effect]) -> Iterator[Html]:
         if is_explicit or errors:
             causes = {each.name: each.cache_causes for each in told}
             yield from _error(errors, "tokens read from the cache", where, causes)
+    yield from _unchecked(effects)
     yield tag(
         "p",
         "What such an error does to the saving: a model that reads too much makes every policy too cheap, and the one "
@@ -237,6 +238,22 @@ def _cache(effects: Sequence[Effect]) -> Iterator[Html]:
         yield tag(
             "p",
             f"In {counted(uncached, 'session')} no bill shows any use of a cache, so all input is paid fresh.",
+        )
+
+
+def _unchecked(effects: Sequence[Effect]) -> Iterator[Html]:
+    """Which bills were not held against the model of the cache, so that the counts meet."""
+    stories = [effect.told.story for effect in effects if effect.told.story.turns]
+    bills = sum(turn.billed_tokens is not None for story in stories for turn in story.turns)
+    checked = sum(len(each.result.cache_errors) for each in effects if each.told.story.turns)
+    first = sum(story.turns[0].billed_tokens is not None for story in stories if story.is_cached)
+    if bills and first:
+        rest = bills - checked - first
+        more = f", and {number(rest)} of sessions that use no cache" if rest > 0 else ""
+        yield tag(
+            "p",
+            f"These logs hold {counted(bills, 'bill')}. Not checked: {number(first)} of the first request of a session, "
+            f"because another one may have written what it reads{more}.",
         )
 
 

@@ -40,6 +40,8 @@ _WORDS = (
     "turns until the trigger",
     "break",
     "trigger",
+    "limit",
+    "window",
     "cold moment",
     "ledger",
     "cache",

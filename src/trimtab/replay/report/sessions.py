@@ -429,7 +429,7 @@ def policy_table(caption: str, policies: Sequence[PolicyResult], base: PolicyRes
         Column("largest request"),
         Column("compactions"),
         Column("missed"),
-        Column("refused for size"),
+        Column("refused for size (above the window)"),
     )
     shown = [each for each in policies if each.policy in POLICIES]
     rows = [

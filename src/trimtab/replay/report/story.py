@@ -72,6 +72,7 @@ class TurnStory:
         cost: What it costs.
         cost_nothing: What it would cost had nothing ever been removed.
         cost_client: What it cost as the client sent it, by the same model of the cache.
+        window_tokens: What its model takes, input and answer together; None where nobody knows.
     """
 
     sent_tokens: int
@@ -85,6 +86,7 @@ class TurnStory:
     cost: Cost
     cost_nothing: Cost
     cost_client: Cost
+    window_tokens: int | None = None
 
     @classmethod
     def from_json(cls, value: Json) -> TurnStory:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from trimtab.economy import Prices, Split
+from trimtab.economy import Prices, Split, window_of
 from trimtab.events import ContextCompacted
 from trimtab.recall import recall
 from trimtab.replay.cuts import Made, unread_words
@@ -148,7 +148,8 @@ class Teller:
 
 
 def _turn(asked: Asking, billed_tokens: int | None, trigger_tokens: int) -> TurnStory:
-    split = asked.split
+    split, window = asked.split, window_of(asked.model)
+    ours, nothing, client = map(cost_of, asked.costs)
     return TurnStory(
         split.total,
         asked.whole_tokens,
@@ -158,7 +159,10 @@ def _turn(asked: Asking, billed_tokens: int | None, trigger_tokens: int) -> Turn
         split.written + split.written_long,
         split.fresh,
         asked.output,
-        *map(cost_of, asked.costs),
+        ours,
+        nothing,
+        client,
+        None if window is None else window.tokens,
     )
 
 
