@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from tests.replay.report.pages import page_of
 from tests.replay.report.told import ORIGIN, costs, cut, long_session, request, session, turn
-from trimtab.replay.policies import DEFAULT
+from trimtab.economy import Bill
+from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT
 from trimtab.replay.report.page import Origin, Told, is_report, report
 from trimtab.replay.report.story import Cost, CutStory, MissStory, Story
-from trimtab.replay.results import PolicyResult
+from trimtab.replay.results import Costs, PolicyResult
 
 CASES = {
     "nothing": [],
@@ -434,7 +435,8 @@ def test_what_could_not_be_replayed_is_said() -> None:
     )
 
     assert (
-        "2 requests could not be replayed and count nowhere; 1 session had none that could." in text
+        "2 requests could not be replayed and count nowhere (2 in x.jsonl); 1 session had none that could."
+        in text
     )
     assert "x.jsonl has no section: no limit is known." in text
     assert "Prices come from no list of prices" in text
@@ -574,6 +576,67 @@ def test_the_window_stands_beside_the_limit() -> None:
     bare = report([told], ORIGIN)
     assert "the limit is 200,000." in bare
     assert bare.count('<td class="n">200,000</td><td class="n"></td>') == 3
+
+
+def test_the_title_counts_what_was_replayed() -> None:
+    """And what was left out, as the first sentence does."""
+    sessions = [session("a.jsonl"), session("x.jsonl", count=0, left_out=["no limit is known"])]
+    page = page_of(report(sessions, ORIGIN))
+
+    assert page.texts["title"] == ["trimtab: 1 recorded session replayed, 1 left out"]
+    assert "over 1 session and" in page.texts["p"][1]
+    whole = page_of(report(sessions[:1], ORIGIN))
+    assert whole.texts["title"] == ["trimtab: 1 recorded session replayed"]
+
+
+def test_what_is_read_from_the_cache_stands_beside_that_of_others() -> None:
+    """It is no merit: who removes nothing reads most."""
+    told = session()
+    policies = dict(told.result.policies)
+    policies[CLIENT] = replace(policies[CLIENT], costs=Costs(Bill(fresh=24, read=976)))
+    policies[DIRECT] = replace(policies[DIRECT], costs=Costs(Bill(fresh=15, read=985)))
+    page = page_of(report([replace(told, result=replace(told.result, policies=policies))], ORIGIN))
+
+    card = "input from the cache (the client: 97.6%, nothing removed: 98.5%)"
+    assert page.texts["dd"][page.texts["dt"].index(card)] == "90.0%"
+
+
+def test_requests_that_came_broken_are_placed() -> None:
+    """Which session they are in, the most first."""
+    broken = replace(request(5), is_valid_before=False, is_valid_after=False)
+    sessions = [session("b.jsonl", requests=[broken]), session("c.jsonl", requests=[broken] * 2)]
+
+    assert "3 were already broken as recorded (2 in c.jsonl, 1 in b.jsonl)." in report(
+        sessions, ORIGIN
+    )
+    assert "0 were already broken as recorded." in report([session()], ORIGIN)
+    many = [session(f"{place:02}.jsonl", requests=[broken]) for place in range(13)]
+    assert "1 in 09.jsonl, 3 in others)." in report(many, ORIGIN)
+
+
+def test_a_price_of_an_unknown_day_is_said_to_be_the_newest() -> None:
+    """Else “unknown” would leave the reader to guess."""
+    told = long_session()
+    (priced, other) = told.story.priced
+    undated = replace(priced, first_at=None, last_at=None)
+    story = replace(told.story, priced=(undated, other))
+    words = "Where the days are “unknown”"
+
+    assert words in report([replace(told, story=story)], ORIGIN)
+    assert words not in report([told], ORIGIN)
+
+
+@pytest.mark.parametrize(
+    ("written", "words"), [(0, "its provider caches"), (5, "some of its models")]
+)
+def test_how_a_mixed_session_is_cached_is_said(written: int, words: str) -> None:
+    """Of some models tokens are written, of others nobody says where they are cached."""
+    told = long_session()
+    turns = tuple(replace(each, written=written) for each in told.story.turns)
+    result = replace(told.result, is_cache_explicit=False)
+    text = report([replace(told, result=result, story=replace(told.story, turns=turns))], ORIGIN)
+
+    assert f"requests; {words}" in text
 
 
 def test_each_word_that_is_linked_is_told() -> None:

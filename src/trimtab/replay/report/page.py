@@ -8,7 +8,7 @@ from string import Template
 
 from trimtab.replay.driver import Totals
 from trimtab.replay.gate import MOST_DEARER, base_of
-from trimtab.replay.policies import DEFAULT, DIRECT
+from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT
 from trimtab.replay.report.effects import EXCHANGES, Effect, Told, ranked, saved_in_all
 from trimtab.replay.report.figures import counted, difference, money, number, share, signed_share
 from trimtab.replay.report.glossary import glossary_section, listed, term
@@ -71,7 +71,9 @@ def report(sessions: Sequence[Told], origin: Origin) -> str:
         The file. The same values give the same text. No word of a conversation is in it.
     """
     effects = ranked(sessions)
-    title = f"trimtab: {counted(len(sessions), 'recorded session')} replayed"
+    title = f"trimtab: {counted(len(effects), 'recorded session')} replayed"
+    if len(effects) < len(sessions):
+        title += f", {number(len(sessions) - len(effects))} left out"
     body = join(
         _head(effects, sessions),
         _contents(effects),
@@ -183,7 +185,7 @@ def _cards(effects: Sequence[Effect], sessions: Sequence[Told]) -> Html:
         ("bill without", money(Costs.sum(effect.base.costs for effect in effects))),
         ("compactions", number(mine.compactions)),
         ("answers that missed", number(mine.misses)),
-        ("input from the cache", share(mine.costs.bill.cached_share)),
+        _cached_card(effects, mine),
         ("requests made invalid", number(totals.made_invalid)),
         ("sent over the limit", number(totals.over_limit)),
     )
@@ -192,6 +194,16 @@ def _cards(effects: Sequence[Effect], sessions: Sequence[Told]) -> Html:
         *(tag("div", tag("dt", name), tag("dd", value)) for name, value in cards),
         class_="cards",
     )
+
+
+def _cached_card(effects: Sequence[Effect], mine: PolicyResult) -> tuple[str, str]:
+    """A share that is no merit by itself: who sends the same again and again reads most of it."""
+    others = []
+    for policy, words in ((CLIENT, "the client"), (DIRECT, "nothing removed")):
+        results = [effect.result.policies[policy] for effect in effects]
+        cached = PolicyResult.sum(results).costs.bill.cached_share
+        others.append(f"{words}: {share(cached)}")
+    return f"input from the cache ({', '.join(others)})", share(mine.costs.bill.cached_share)
 
 
 def _contents(effects: Sequence[Effect]) -> Html:

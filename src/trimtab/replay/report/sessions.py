@@ -97,7 +97,7 @@ def _origin(effect: Effect, options: str) -> Html:
         tag("p", " ".join(told), class_="note"),
         tag(
             "p",
-            "To reach these numbers again: ",
+            "To reach these numbers again, from the folder in which the file lies: ",
             tag("code", command),
             ". Bills and misses are under sessions[].policies, breaks under sessions[].breaks_by_cause, the arithmetic of "
             "each compaction under sessions[].explained; single turns are told by --html alone.",
@@ -111,6 +111,8 @@ def _life(effect: Effect) -> str:
     if not story.is_cached:
         return "no bill shows that anything was read from a cache, so nothing is taken to be"
     if not effect.result.is_cache_explicit:
+        if any(turn.written for turn in story.turns):
+            return "some of its models are cached where a marker says, others without saying where, which promises nothing"
         return "its provider caches without saying where, and promises nothing"
     return f"a marker keeps the cache for {story.life_seconds / 60:,.0f} minutes from its last use"
 
