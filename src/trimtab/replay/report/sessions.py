@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from trimtab.economy import SHORT_LIFE_SECONDS
 from trimtab.replay.policies import DEFAULT, POLICIES, is_watched
+from trimtab.replay.report.accounts import account_words
 from trimtab.replay.report.charts import bill_chart, cache_chart, size_chart, turn_table
 from trimtab.replay.report.effects import EXCHANGES, Effect
-from trimtab.replay.report.figures import counted, difference, money, number, share, signed_share
+from trimtab.replay.report.figures import counted, money, number, share, signed_share
 from trimtab.replay.report.glossary import term
 from trimtab.replay.report.markup import Child, Html, join, tag
-from trimtab.replay.report.story import CutAccount, CutStory, Loss, MissStory
+from trimtab.replay.report.story import CutStory, Loss, MissStory
 from trimtab.replay.report.tables import Column, table
 from trimtab.replay.report.turns import Row, cause_words, rows_of, thinned
 from trimtab.replay.results import PolicyResult, share_saved
@@ -186,7 +187,7 @@ def _cut(cut: CutStory, trigger: int, arithmetic: str, paid_after: int | None) -
         tag("p", tag("strong", "Why then. "), when) if when else None,
         tag("p", tag("strong", "What the model still sees. "), _survived(cut)),
         tag("p", tag("strong", "What the cache made of it. "), _cached(cut)),
-        tag("p", tag("strong", "Whether it paid. "), _paid(paid_after), _account(cut.account)),
+        tag("p", tag("strong", "Whether it paid. "), _paid(paid_after), _brought(cut)),
         tag("p", f"The arithmetic at that moment: {arithmetic}.", class_="note")
         if arithmetic
         else None,
@@ -277,27 +278,9 @@ def _why_cold(cut: CutStory) -> str:
     return "another model, or other tools"
 
 
-def _account(account: CutAccount | None) -> str | None:
-    """The same in money, with what was missed: the bills of its turns, and those of going on without it."""
-    if account is None:
-        return None
-    now, later, turns = account.now, account.later, account.turns
-    told = (
-        f" By the bills: {difference(-now)} at once, {difference(later)} over the {counted(turns, 'turn')} since, "
-        "until the next compaction or the end"
-    )
-    if not account.misses:
-        return (
-            f"{told}; {difference(account.saved)} in all. No answer of these turns missed anything."
-        )
-    even = account.paid_after
-    when = (
-        "it never paid for itself" if even is None else f"it had paid after {counted(even, 'turn')}"
-    )
-    return (
-        f"{told}; {difference(-account.missed)} for {counted(account.misses, 'answer')} that missed something; "
-        f"{difference(account.saved)} in all. With what was missed, {when}."
-    )
+def _brought(cut: CutStory) -> str | None:
+    """The same in money."""
+    return None if cut.account is None else f" By the bills: {account_words(cut.account)}"
 
 
 def _paid(paid_after: int | None) -> str:
