@@ -79,8 +79,8 @@ valid: no request that came in valid would be sent invalid
 LAW_7 = ("nothing", "client", "deterministic")
 
 EXPLAINED = (
-    "request 6: 367 to 59 tokens, 3 in front of the first change; billed: 59 fresh at 1 (so "
-    "little is not cached); without the cut: 367 fresh at 1; it saves 308 on its own turn and 31 "
+    "request 6: 367 to 59 tokens, 3 in front of the first change; billed: 59 fresh at 1 (too "
+    "little to be cached); without the cut: 367 fresh at 1; it saves 308 on its own turn and 31 "
     "on each later one, so it pays at once (in fresh input tokens); 5 more turns were expected, 2 came"
 )
 

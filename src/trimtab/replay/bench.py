@@ -388,7 +388,7 @@ class _Bench:
             rewrite,
             place.joined.said,
             place.measure,
-            billed_tokens=usage.total_input or None if usage else None,
+            billed=usage if usage and usage.total_input else None,
             trigger_tokens=place.limits.trigger_tokens,
             made=made,
         )

@@ -243,7 +243,7 @@ def test_a_session_tells_what_happened_to_it() -> None:
         "client edited (1): the client changed or removed messages that it had sent before",
         "model changed (1): another model answers, and each has a cache of its own",
         "compaction (1): trimtab compacted: the one break that it makes on purpose",
-        "cache not read (1): nothing broke, yet little was read: the cache had expired, or went otherwise",
+        "cache not read (1): nothing broke, yet by the model of the cache little was read: it had expired, or went otherwise",
     ]
     paragraphs = " ".join(page.texts["p"])
     assert "After 2 turns: its own turn cost more" in paragraphs
@@ -497,8 +497,8 @@ def test_why_less_is_read_than_stands_in_front_of_a_cut_is_said() -> None:
     text = report([with_cuts(long_session(), idle, paid=(0,))], ORIGIN)
 
     assert (
-        "3,000 tokens stand in front of the first change; none of them were read from the cache: "
-        "the session had been idle. Without the cut, 0 tokens would have been read."
+        "3,000 tokens stand in front of the first change; by its model the cache reads none of them: "
+        "the session had been idle. Without the cut, 0 tokens would be read."
     ) in text
 
 
@@ -637,6 +637,61 @@ def test_how_a_mixed_session_is_cached_is_said(written: int, words: str) -> None
     text = report([replace(told, result=result, story=replace(told.story, turns=turns))], ORIGIN)
 
     assert f"requests; {words}" in text
+
+
+def test_what_the_log_says_was_read_stands_beside_the_model() -> None:
+    """So that an opinion of the model is never taken for a fact."""
+    told = long_session(turns=12, cut_at=99)
+    turns = list(told.story.turns)
+    turns[9] = replace(turns[9], billed_read=40_088)
+    story = replace(told.story, turns=tuple(turns))
+    text = report([replace(told, story=story)], ORIGIN)
+
+    rows = re.findall(r'<th scope="row" class="n">(6|10)</th><td>([^<]*)</td>(.*?)</tr>', text)
+    assert [
+        (place, why, re.findall(r">([^<]*)</td>", cells)[1:]) for place, why, cells in rows
+    ] == [
+        ("6", "client edited, model changed", ["0", ""]),
+        ("10", "cache not read", ["0", "40,088"]),
+    ]
+    assert "the log is right and the model is wrong" in text
+
+
+def test_what_stood_for_earlier_cuts_is_told_apart() -> None:
+    """What is put in its place is never below nothing."""
+    second = replace(cut(40), made_tokens=-580, stood_tokens=2_000, reasons=())
+    text = report([with_cuts(long_session(), second, paid=(0,))], ORIGIN)
+    cells = re.findall(r"put in its place: [^<]*</th>.*?\+([\d,]+)</td>", text)
+    stood = re.findall(r"for earlier cuts, and is told anew</th>.*?(-[\d,]+)</td>", text)
+
+    assert cells == ["1,420"] * 2  # of all compactions, and of this one
+    assert stood == ["-2,000"] * 2
+
+
+def test_what_became_of_the_words_of_the_user_is_said_of_each_message() -> None:
+    """Whole, shortened or gone; and one is not told as several."""
+    noted = {"rules of the user, verbatim": 1, "other words of the user": 2, "files": 1}
+    told = replace(
+        cut(40), user_messages=9, user_messages_untouched=2, user_messages_gone=6, noted=noted
+    )
+    text = report([with_cuts(long_session(), told, paid=(0,))], ORIGIN)
+
+    assert (
+        "Of 9 messages in which the user speaks, 2 word for word, 1 shortened, 6 gone but for what the ledger keeps of "
+        "them. The ledger keeps of what went: 1 rule of the user, verbatim, 2 other words of the user, 1 file."
+    ) in text
+
+
+def test_messages_that_the_client_took_back_are_told() -> None:
+    """Else fewer would be gone at a later compaction than were at the one before, for no reason."""
+    first, second = cut(20), replace(cut(40), gone_messages=80, gone_before=50)
+    text = report([with_cuts(long_session(), first, second, paid=(0, 0))], ORIGIN)
+
+    assert (
+        "80 are gone whole, 50 of them since earlier compactions (which the tables do not count again) and 30 on this "
+        "request (60 were gone after the compaction before; the client itself no longer sends 10 of those"
+    ) in text
+    assert "no longer sends" not in report([with_cuts(long_session(), first, paid=(0,))], ORIGIN)
 
 
 def test_each_word_that_is_linked_is_told() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.replay.report.told import LIMIT, long_session
 from tests.replay.sessions import agent, answer, recorded, turn_of, user, weighed
-from trimtab import Policy
+from trimtab import Policy, Usage
 from trimtab.economy import Bill, Cut, Prices, ProviderCache, Split
 from trimtab.engine import Engine
 from trimtab.messages import Media, Message, Opaque, Text, Thinking, ToolCall, ToolResult
@@ -29,6 +29,7 @@ from trimtab.tokens import Measure, counter_for
 MEASURE = Measure(counter_for("claude-sonnet-4-5"), "claude-sonnet-4-5")
 SMALL = Policy(limit_tokens=20_000, trigger_tokens=9_000)
 PRICES = Prices(1.0, 0.1, 1.25, 2.0, 5.0)
+BILL = Usage(fresh=100, cache_read=900)
 ACCOUNT = CutAccount(Cost(3.0, 0.3), Cost(9.0, 0.9), 4, 1, Cost(2.0, 0.2), 3)
 
 
@@ -53,7 +54,7 @@ def told_by(requests: list[RecordedRequest], policy: Policy = SMALL) -> tuple[Te
             rewrite,
             weighed(each),
             MEASURE,
-            billed_tokens=None,
+            billed=BILL if place else None,
             trigger_tokens=9_000,
             made=made(place, Cut(before, after, 100, 0)) if is_cut else None,
         )
@@ -136,7 +137,9 @@ def test_a_second_compaction_tells_only_what_it_took_itself() -> None:
 def test_turns_tell_how_each_request_is_billed() -> None:
     """Whatever is written counts as written, for however long."""
     teller, _ = told_by(agent(1))
-    (first, _) = teller.story(asking(2), [], [], {}, is_cached=True, life_seconds=0.0).turns
+    (first, second) = teller.story(asking(2), [], [], {}, is_cached=True, life_seconds=0.0).turns
+    assert (first.billed_tokens, first.billed_read) == (None, None)
+    assert (second.billed_tokens, second.billed_read) == (1_000, 900)
 
     assert (first.read, first.written, first.fresh, first.output) == (20, 4_300, 1, 7)
     assert (first.sent_tokens, first.whole_tokens, first.trigger_tokens) == (4_321, 9_000, 9_000)

@@ -49,6 +49,10 @@ _WORDS = (
     "turns expected",
     "fresh input tokens",
     "by price alone",
+    "foretold",
+    "protected",
+    "rule",
+    "frames of messages",
 )
 """Words that are used of a session and its compactions."""
 

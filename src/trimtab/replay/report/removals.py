@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from trimtab.replay.report.effects import Effect
 from trimtab.replay.report.figures import counted, difference, number
 from trimtab.replay.report.glossary import term
-from trimtab.replay.report.losses import FRAMES
+from trimtab.replay.report.losses import FRAMES, MADE, STOOD
 from trimtab.replay.report.markup import Child, Html, tag
 from trimtab.replay.report.story import Cost, CutAccount, CutStory, Loss
 from trimtab.replay.report.tables import Column, table
 
 __all__ = ["removals_section"]
-
-_MADE = "put in its place, less what stood for earlier cuts"
 
 
 def removals_section(effects: Sequence[Effect]) -> Html | None:
@@ -87,7 +85,10 @@ def _went(
         (kind, number(pieces[kind]) if pieces[kind] else "", f"{-tokens[kind]:+,}")
         for kind in kinds
     ]
-    rows.append((_MADE, "", f"{sum(cut.made_tokens for cut in cuts):+,}"))
+    stood = sum(cut.stood_tokens for cut in cuts)
+    rows.append((MADE, "", f"{sum(cut.made_tokens for cut in cuts) + stood:+,}"))
+    if stood:
+        rows.append((STOOD, "", f"{-stood:+,}"))
     total = sum(cut.after_tokens - cut.before_tokens for cut in cuts)
     parts = number(pieces.total())
     rows.append((tag("strong", "in all"), tag("strong", parts), tag("strong", f"{total:+,}")))

@@ -73,6 +73,8 @@ class TurnStory:
         cost_nothing: What it would cost had nothing ever been removed.
         cost_client: What it cost as the client sent it, by the same model of the cache.
         window_tokens: What its model takes, input and answer together; None where nobody knows.
+        billed_read: What the provider read from its cache of the request as it was recorded; None
+            where the log does not say.
     """
 
     sent_tokens: int
@@ -87,6 +89,7 @@ class TurnStory:
     cost_nothing: Cost
     cost_client: Cost
     window_tokens: int | None = None
+    billed_read: int | None = None
 
     @classmethod
     def from_json(cls, value: Json) -> TurnStory:
@@ -172,6 +175,8 @@ class CutStory:
         foretold_tokens: What the engine took the request to weigh without it.
         idle_seconds: How long after the request before it was sent; None where nobody knows.
         account: What came of it; None where nobody knows.
+        stood_tokens: What stood for earlier cuts until then.
+        user_messages_gone: Messages in which the user speaks and of which nothing is sent.
     """
 
     turn: int
@@ -196,6 +201,8 @@ class CutStory:
     foretold_tokens: int = 0
     idle_seconds: float | None = None
     account: CutAccount | None = None
+    stood_tokens: int = 0
+    user_messages_gone: int = 0
 
     @classmethod
     def from_json(cls, value: Json) -> CutStory:

@@ -28,6 +28,7 @@ from trimtab.replay.results import Costs
 from trimtab.replay.weights import Said
 from trimtab.session import Rewrite
 from trimtab.tokens import Measure
+from trimtab.usage import Usage
 
 __all__ = ["Asking", "Teller"]
 
@@ -60,7 +61,7 @@ class Teller:
     """Keeps what the report tells of one session."""
 
     _cuts: list[CutStory] = field(default_factory=list)
-    _seen: list[tuple[int | None, int]] = field(default_factory=list)
+    _seen: list[tuple[Usage | None, int]] = field(default_factory=list)
 
     def saw(
         self,
@@ -68,7 +69,7 @@ class Teller:
         said: Sequence[Said],
         measure: Measure,
         *,
-        billed_tokens: int | None,
+        billed: Usage | None,
         trigger_tokens: int,
         made: Made | None,
     ) -> None:
@@ -78,7 +79,7 @@ class Teller:
             rewrite: What the engine decided.
             said: The client's messages, weighed.
             measure: Weighs their parts.
-            billed_tokens: What was billed for it as it was recorded; None where nobody says.
+            billed: What was billed for it as it was recorded; None where nobody says.
             trigger_tokens: From which size on a compaction is planned.
             made: What a compaction on this turn changed; None for none.
 
@@ -108,7 +109,7 @@ class Teller:
                     idle_seconds=made.idle_seconds,
                 )
             )
-        self._seen.append((billed_tokens, trigger_tokens))
+        self._seen.append((billed, trigger_tokens))
 
     def story(
         self,
@@ -147,13 +148,13 @@ class Teller:
         )
 
 
-def _turn(asked: Asking, billed_tokens: int | None, trigger_tokens: int) -> TurnStory:
+def _turn(asked: Asking, billed: Usage | None, trigger_tokens: int) -> TurnStory:
     split, window = asked.split, window_of(asked.model)
     ours, nothing, client = map(cost_of, asked.costs)
     return TurnStory(
         split.total,
         asked.whole_tokens,
-        billed_tokens,
+        None if billed is None else billed.total_input,
         trigger_tokens,
         split.read,
         split.written + split.written_long,
@@ -163,6 +164,7 @@ def _turn(asked: Asking, billed_tokens: int | None, trigger_tokens: int) -> Turn
         nothing,
         client,
         None if window is None else window.tokens,
+        None if billed is None else billed.cache_read,
     )
 
 
