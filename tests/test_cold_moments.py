@@ -81,7 +81,7 @@ def is_cut_after(
     policy: Policy | None = None,
     make: Callable[[Sequence[str], str], Json] = anthropic,
 ) -> bool:
-    """Whether a request of three quarters of the trigger is cut after so long a pause."""
+    """Whether a request of three quarters of the trigger is cut after so long a pause, and says why."""
     policy = policy or Policy(limit_tokens=20_000, trigger_tokens=10_000)
     session = Session(policy, CharTokenCounter())
     texts = [f"{place} " + "so " * 1_000 for place in range(9)]
@@ -92,7 +92,10 @@ def is_cut_after(
     first = session.rewrite(session.read(call(7, 1_000.0)))
     state = session.forwarded(first.ticket)
     then = session.rewrite(session.read(call(9, 1_000.0 + idle)), state)
-    return any(isinstance(event, ContextCompacted) for event in then.events)
+    cuts = [event for event in then.events if isinstance(event, ContextCompacted)]
+    assert all(cut.cause == "cold" for cut in cuts)
+    assert all(5_000 < cut.foretold_tokens == cut.tokens_before <= 10_000 for cut in cuts)
+    return bool(cuts)
 
 
 @pytest.mark.parametrize(

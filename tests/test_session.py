@@ -91,7 +91,8 @@ def test_a_request_that_is_too_large_comes_out_valid_and_small() -> None:
     assert before > 4_000
     assert check(result.body, "anthropic") == ()
     messages = len(json.loads(result.body)["messages"])
-    assert result.events == (ContextCompacted("deterministic", 41, messages, before, after),)
+    told = ContextCompacted("deterministic", 41, messages, before, after, None, "limit", before)
+    assert result.events == (told,)
     assert abs(sum(getattr(e, "saved_tokens", 0) for e in result.plan) - (before - after)) <= 2
 
 
@@ -103,6 +104,9 @@ def test_a_trigger_below_the_limit_compacts_early() -> None:
 
     assert result.outcome.status == "fits"
     assert result.outcome.tokens_after <= 2_000
+    (told,) = result.events
+    assert isinstance(told, ContextCompacted)
+    assert (told.cause, told.foretold_tokens) == ("trigger", result.outcome.tokens_before)
 
 
 def test_what_cannot_fit_says_what_it_needs() -> None:

@@ -346,8 +346,8 @@ def test_the_line_multiplies_out(seed: int) -> None:
     told = line(limit, *series)
 
     numbers = re.match(
-        r"context: (\d+)(k?) of (\d+)(k| tokens) before compaction \(\d+%\)"
-        r"(?:; recent turns cost ~(\d+)(k| tokens) each, so about (\d+) more at this pace)?$",
+        r"context: (\d+|\d\.\d)(k?) of (\d+)(k| tokens) before compaction \(\d+%\)"
+        r"(?:; recent turns cost ~(\d+|\d\.\d)(k| tokens) each, so about (\d+) more at this pace)?$",
         told,
     )
     assert numbers is not None, told
@@ -355,8 +355,19 @@ def test_the_line_multiplies_out(seed: int) -> None:
     assert (used_unit or " tokens") == unit
     if cost is not None:
         scale = {"k": 1_000, " tokens": 1}
-        room = max(0, int(most) - int(used)) * scale[unit]
-        assert int(cost) * scale[cost_unit] * int(turns) <= room, told
+        room = max(0, round((int(most) - float(used)) * scale[unit]))
+        assert round(float(cost) * scale[cost_unit]) * int(turns) <= room, told
+
+
+def test_below_ten_thousand_a_tenth_is_told() -> None:
+    """So that a reader who divides the room by the cost finds the turns that are told."""
+    told = line(120_000, (96_100, 96_100), (98_000, 98_000))
+
+    assert told == (
+        "context: 98k of 120k before compaction (82%); "
+        "recent turns cost ~1.9k each, so about 11 more at this pace"
+    )
+    assert line(120_000, (350, 1_000)).startswith("context: 0.3k of 120k before compaction (0%)")
 
 
 def test_the_line_states_facts_and_asks_for_nothing() -> None:

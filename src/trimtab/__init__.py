@@ -32,6 +32,7 @@ from trimtab.errors import (
 )
 from trimtab.events import (
     BreakCause,
+    CompactionCause,
     CompactionMethod,
     ContextCompacted,
     EditsQuarantined,
@@ -92,6 +93,7 @@ __all__ = [
     "Call",
     "CharTokenCounter",
     "Compacted",
+    "CompactionCause",
     "CompactionConfig",
     "CompactionMethod",
     "CompactionStrategy",

@@ -200,6 +200,8 @@ def events_of(position: Position, draft: Draft, outcome: Outcome) -> tuple[Event
                 outcome.tokens_before,
                 outcome.tokens_after,
                 None if draft.summary is None else draft.summary.stats,
+                position.due_cause,
+                position.scale.billed(position.tokens),
             )
         )
     limits = position.limits

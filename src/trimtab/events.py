@@ -9,6 +9,7 @@ from trimtab.summary import SummaryStats
 
 __all__ = [
     "BreakCause",
+    "CompactionCause",
     "CompactionMethod",
     "ContextCompacted",
     "EditsQuarantined",
@@ -32,6 +33,14 @@ __all__ = [
 CompactionMethod: TypeAlias = Literal["deterministic", "summarized"]
 """Whether a briefing was spliced in, or rules alone decided."""
 
+CompactionCause: TypeAlias = Literal["limit", "cold", "trigger"]
+"""Why a request was made smaller.
+
+``limit``: it was larger than it may be. ``cold``: the provider's cache was lost
+anyway, so that a smaller size is enough. ``trigger``: it was larger than the
+size at which a compaction is planned.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class ContextCompacted:
@@ -44,6 +53,9 @@ class ContextCompacted:
         tokens_before: The whole request as it came.
         tokens_after: The whole request as it goes out.
         summary: The briefing's share in it; None where none was made.
+        cause: Why; None where nobody says, as for lists of messages.
+        foretold_tokens: What the whole request was taken to weigh had nothing more been removed; 0
+            where nobody says.
     """
 
     method: CompactionMethod
@@ -52,6 +64,8 @@ class ContextCompacted:
     tokens_before: int
     tokens_after: int
     summary: SummaryStats | None = None
+    cause: CompactionCause | None = None
+    foretold_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from trimtab.budget import Limits, Scale
 from trimtab.chain import digest
 from trimtab.economy import SHORT_LIFE_SECONDS, life_seconds
-from trimtab.events import ReserveCut
+from trimtab.events import CompactionCause, ReserveCut
 from trimtab.plan import EMPTY_PLAN, Plan
 from trimtab.policy import Policy
 from trimtab.recall import Known, View
@@ -107,6 +107,13 @@ class Position:
         if self.is_cold:
             trigger = max(limits.target_tokens, int(trigger * _COLD_SHARE))
         return self.tokens > trigger and (state is None or self.tokens >= state.floor_tokens)
+
+    @property
+    def due_cause(self) -> CompactionCause:
+        """Why it is to be made smaller, where it is."""
+        if self.is_over:
+            return "limit"
+        return "trigger" if self.tokens > self.limits.trigger_tokens else "cold"
 
     @property
     def is_over(self) -> bool:

@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeAlias
 
-from msgspec import Raw
-
 from trimtab.chain import DIGEST_BYTES, LINK_BYTES, NO_ROUNDS, Rounds
 from trimtab.errors import MalformedBodyError, StoreError
 from trimtab.plan import EMPTY_PLAN, Plan
 from trimtab.stored_plan import form_names, load_plan, store_plan
 from trimtab.tracker import ContextTracker
-from trimtab.wire.json_spans import dump, load
+from trimtab.wire.json_spans import dump, dumped, load
 
 __all__ = ["STEPS", "State", "SurfaceDigest", "forms_named"]
 
@@ -152,7 +150,7 @@ class State:
         hashes = (surface.model, surface.system, surface.tools)
         value["surface"] = [*(part.hex() for part in hashes), surface.tokens]
         value["tracker"] = self.tracker.to_fields()
-        value["plan"] = Raw(self._stored_plan()[0])
+        value["plan"] = dumped(self._stored_plan()[0])
         told = dump(value)
         seen = len(self.seen).to_bytes(4, "big") + self.seen
         content = len(told).to_bytes(4, "big") + told + seen + self.full_results

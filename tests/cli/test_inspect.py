@@ -231,7 +231,7 @@ request   billed   before      off   trigger    costs    left     that fits
 
 limit 9,000 tokens, a compaction is planned from 9,000
 3 predictions: half off by at most 0.78% of the request, 19 of 20 by at most 16.05%
-context: 8950 of 9000 tokens before compaction (99%); recent turns cost ~1k each, so about 0 more at this pace
+context: 8950 of 9000 tokens before compaction (99%); recent turns cost ~1.6k each, so about 0 more at this pace
 """
 
 

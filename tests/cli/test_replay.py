@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.cli.bodies import CHAT_LIST, LONG, ORPHAN, PLAIN, SESSION, THINKING, chat, said
+from tests.cli.bodies import BILLED, CHAT_LIST, LONG, ORPHAN, PLAIN, SESSION, THINKING, chat, said
 from tests.cli.running import Ran, Trimtab, on_terminal, visible
 from trimtab import Outcome
 from trimtab.cli import bills, replay
@@ -43,12 +43,12 @@ REPORT = """\
 2 sessions, 10 requests
 limit: 300 tokens, counted by o200k_base (exact)
 
-                                        tokens   tokens           peak of
-session            requests   changed     came     sent   saved     limit
-─────────────────────────────────────────────────────────────────────────
-growing.jsonl             8         3    2,084    1,157     44%       99%
-other.jsonl               2         0       93       93      0%       28%
-in all                   10         3    2,177    1,250     43%       99%
+                                        tokens   tokens    fewer   peak of
+session            requests   changed     came     sent   tokens     limit
+──────────────────────────────────────────────────────────────────────────
+growing.jsonl             8         3    2,084    1,157      44%       99%
+other.jsonl               2         0       93       93       0%       28%
+in all                   10         3    2,177    1,250      43%       99%
 
                                   over   invalid   invalid
 session            compactions   limit      came      sent
@@ -69,7 +69,7 @@ nothing         $0.02      0%    0%     0%     0%      0%      0        0
 client          $0.02      0%    0%     0%     0%      0%      0        0
 deterministic   $0.01     21%   21%   -14%   -73%   -191%      1        0
 
-saved: beside the cheaper of doing nothing and the client's own compaction; net: with what was missed fetched again; at 3, 8, 18: with so many extra exchanges after each cut
+saved: in money, beside the cheaper of doing nothing and the client's own compaction; net: with what was missed fetched again; at 3, 8, 18: with so many extra exchanges after each compaction (cut)
 
 valid: no request that came in valid would be sent invalid
 """
@@ -79,8 +79,8 @@ valid: no request that came in valid would be sent invalid
 LAW_7 = ("nothing", "client", "deterministic")
 
 EXPLAINED = (
-    "request 6: 367 to 59 tokens, 3 in front of the first change; billed: 59 fresh at 1 (so "
-    "little is not cached); without the cut: 367 fresh at 1; it saves 308 on its own turn and 31 "
+    "request 6: 367 to 59 tokens, 3 in front of the first change; billed: 59 fresh at 1 (too "
+    "little to be cached); without the cut: 367 fresh at 1; it saves 308 on its own turn and 31 "
     "on each later one, so it pays at once (in fresh input tokens); 5 more turns were expected, 2 came"
 )
 
@@ -291,7 +291,7 @@ def test_what_has_no_known_window_is_left_out_with_a_hint(trimtab: Trimtab, tmp_
     ran = trimtab("replay", tmp_path)
 
     assert ran.code == 0
-    assert ran.lines[0] == "2 sessions, 1 request, 4 left out"
+    assert ran.lines[0] == "1 session, 1 request; left out: 1 session, 4 requests"
     left_out = ran.out[ran.out.index("left out   why") :]
     assert " ".join(left_out.split()).endswith(
         "list.json 4 the window of 'unknown' is not known: name the tokens that a request must "
@@ -326,7 +326,8 @@ def test_a_body_that_cannot_be_replayed_is_left_out(trimtab: Trimtab, tmp_path: 
 
     ran = trimtab("replay", tmp_path)
 
-    assert (ran.code, ran.lines[0]) == (0, "2 sessions, 1 request, 1 left out")
+    assert ran.code == 0
+    assert ran.lines[0] == "1 session, 1 request; left out: 1 session, 1 request"
     assert "hint" not in ran.out
 
 
@@ -338,7 +339,7 @@ def test_where_all_is_left_out_nothing_was_replayed(trimtab: Trimtab, tmp_path: 
 
     assert (ran.code, told.code) == (1, 1)
     assert ran.lines[:2] == [
-        "1 session, 0 requests, 4 left out",
+        "0 sessions, 0 requests; left out: 1 session, 4 requests",
         "limit: that of each model's window",
     ]
     assert ran.lines[-1] == "nothing was replayed"
@@ -537,19 +538,44 @@ def test_the_arithmetic_and_the_best_setting_are_told(trimtab: Trimtab, tmp_path
 
     ran = trimtab("replay", tmp_path, "--budget", 300, "--explain", "--advise")
 
+    first, *more = EXPLAINED.split("; ")
+    explained = [f"  {first}", *(f"    {part}" for part in more)]
     start = ran.lines.index("growing.jsonl")
-    assert ran.lines[start : start + 5] == [
+    assert ran.lines[start : start + 10] == [
         "growing.jsonl",
         (
             "  a compaction is planned from 300 tokens on; the largest request, had nothing ever "
             "been removed, was 509"
         ),
-        f"  {EXPLAINED}",
+        *explained,
+        (
+            "    by the bills: +$0.001232 at once, +$0.002464 over the 2 turns since, until the next "
+            "compaction or the end; +$0.003696 in all. No answer of these turns missed anything."
+        ),
         "",
         "request-bodies: no other size for its own compaction is cheaper",
     ]
     (advice,) = trimtab("replay", tmp_path, "--budget", 300, "--advise", "--json").json["advice"]
     assert (advice["kind"], advice["trigger"]) == ("request-bodies", None)
+
+
+def test_sizes_that_were_foretold_are_told_apart_from_bills(
+    trimtab: Trimtab, tmp_path: Path
+) -> None:
+    """Where a log has bills, its tables of sizes are not made of them; what was not read is counted."""
+    lines = [json.loads(line) for line in BILLED.splitlines()]
+    timed = [
+        {**line, "timestamp": f"2026-03-01T{'10' if place < 6 else '12'}:00:0{place}Z"}
+        for place, line in enumerate(lines)
+    ]
+    write(tmp_path, billed_jsonl="\n".join(map(json.dumps, timed)).encode())
+
+    ran = trimtab("replay", tmp_path)
+
+    assert ran.lines[2].startswith("sizes: as foretold before each request was sent")
+    assert (
+        "besides, 1 request read little from the cache although nothing broke: mostly it had expired"
+    ) in ran.lines
 
 
 def test_a_session_in_which_nothing_is_cut_is_explained(trimtab: Trimtab, tmp_path: Path) -> None:
@@ -766,7 +792,8 @@ def test_many_tokens_are_told_in_thousands(tokens: int, figures: list[str]) -> N
 
     units, titles, rule, *rows = stream.getvalue().splitlines()
     is_exact = tokens < 10_000_000
-    assert units.split() == (["tokens"] * 2 if is_exact else ["k", "tokens"] * 2) + ["peak", "of"]
+    unit = ["tokens"] if is_exact else ["k", "tokens"]
+    assert units.split() == [*unit, *unit, "fewer", "peak", "of"]
     assert titles.split()[:5] == ["session", "requests", "changed", "came", "sent"]
     assert [row.split()[-4:-2] for row in rows[:3]] == [figures] * 3
     assert len(rule) <= 80

@@ -64,6 +64,15 @@ def test_doing_nothing_costs_what_was_billed() -> None:
     assert told.prediction_errors[-1] < 0.02
 
 
+def test_a_bill_over_nothing_is_none() -> None:
+    """A placeholder of the log: such a session cannot be held against what was billed as a whole."""
+    requests = billed(agent(5), 3_000)
+    told = run([*requests[:-1], replace(requests[-1], usage=Usage())])
+
+    assert (told.result.billed_requests, told.result.is_billed_whole) == (5, False)
+    assert [turn.billed_tokens is None for turn in told.story.turns] == [False] * 5 + [True]
+
+
 def test_without_policies_the_cache_alone_is_looked_at() -> None:
     """How far its model is off, and what was billed."""
     told = bench(recording(billed(agent(5), 3_000)), SMALL, ()).result
@@ -309,8 +318,8 @@ def test_the_engine_takes_a_session_for_cold_when_its_bill_does() -> None:
     assert long.result.policies[DEFAULT].changed == 0
 
 
-def test_who_misses_what_was_removed_pays_for_an_exchange() -> None:
-    """The regret of a policy stands beside its costs, and its savings are net of it."""
+def missing_session(names: Sequence[str] = ()) -> Replayed:
+    """A session whose last answer uses what was read early on."""
     requests = agent(60)
     last = [
         user("Mend the parser. Never touch the public names of the library."),
@@ -329,7 +338,12 @@ def test_who_misses_what_was_removed_pays_for_an_exchange() -> None:
     used = answer("As value_number_20 and value_number_21 say, it is done.")
     requests.append(recorded([*last, used, user("Good.")], at=2_000.0))
 
-    told = run(billed(requests, 3_000), names=["sticky"]).result
+    return run(billed(requests, 3_000), names=names)
+
+
+def test_who_misses_what_was_removed_pays_for_an_exchange() -> None:
+    """The regret of a policy stands beside its costs, and its savings are net of it."""
+    told = missing_session(["sticky"]).result
 
     for name in ("sticky", DEFAULT):
         each = told.policies[name]
@@ -406,6 +420,66 @@ def test_a_cut_has_paid_once_its_turns_cost_less_than_without_it() -> None:
     sums = [sum(saved[: count + 1]) for count in range(len(saved))]
 
     assert mine.payback_turns[0] == next(turn for turn, total in enumerate(sums) if total >= 0)
+
+
+def units_told(bill: str) -> float:
+    """A bill in words, multiplied out: ``59 read at 0.1 + 300 written at 1.25``."""
+    terms = (term.split() for term in bill.partition(" (")[0].split(" + "))
+    return sum(int(many.replace(",", "")) * float(rate) for many, *_, rate in terms)
+
+
+def test_the_account_of_a_cut_is_its_tokens_at_their_price() -> None:
+    """At once: the two bills of its turn. Later: the turns until the next cut, beside going on without it."""
+    replayed = run(long_session(100))
+    turns, cuts = replayed.story.turns, replayed.story.cuts
+    stops = [*(cut.turn for cut in cuts[1:]), len(turns)]
+
+    assert len(cuts) > 1
+    for cut, line, stop in zip(cuts, replayed.result.explained, stops, strict=True):
+        account = cut.account
+        assert account is not None
+        mine, without = (
+            line.partition("; it ")[0].partition("billed: ")[2].split("; without the cut: ")
+        )
+        now = units_told(mine) - units_told(without)
+        assert account.now.units == pytest.approx(now)
+        assert account.now.dollars == pytest.approx(now / 1e6)  # a dollar for a million fresh ones
+        assert account.turns == stop - cut.turn - 1
+        saved = account.later.units - account.now.units - account.missed.units
+        assert account.saved.units == pytest.approx(saved)
+        assert account.saved.dollars == pytest.approx(saved / 1e6)
+    first, stop = cuts[0], stops[0]
+    later = [turn.cost_nothing.units - turn.cost.units for turn in turns[first.turn + 1 : stop]]
+    assert first.account is not None
+    assert first.account.later.units == pytest.approx(sum(later))
+
+
+def test_what_was_missed_is_charged_to_the_cut_before_it() -> None:
+    """All of it, once; and a cut has paid only where it stays even with that."""
+    told = missing_session()
+    mine, accounts = told.result.policies[DEFAULT], [cut.account for cut in told.story.cuts]
+    known = [account for account in accounts if account is not None]
+
+    assert mine.misses >= 1
+    assert sum(account.misses for account in known) == mine.misses
+    assert sum(account.missed.units for account in known) == pytest.approx(mine.regret.units)
+    for account in known:
+        assert (account.paid_after is None) == (account.saved.units < 0)
+
+
+def test_a_cut_says_why_it_came() -> None:
+    """As the engine decided it: the cache was lost, or the size was passed."""
+    late = [
+        replace(each, at=each.at + 1_000.0 * (place >= 20))
+        for place, each in enumerate(long_session())
+        if each.at is not None
+    ]
+    cold, warm = run(late).story.cuts[0], run(long_session()).story.cuts[0]
+
+    assert (cold.cause, cold.turn) == ("cold", 20)
+    assert cold.idle_seconds == pytest.approx(1_000.0, abs=100.0)
+    assert 6_000 < cold.foretold_tokens <= 12_000
+    assert (warm.cause, warm.foretold_tokens > 12_000) == ("trigger", True)
 
 
 def test_every_policy_follows_a_client_that_goes_back_again_and_again() -> None:

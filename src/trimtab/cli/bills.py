@@ -9,9 +9,11 @@ from rich.console import Console
 from trimtab.cli.tables import Cell, Column, number, show_table
 from trimtab.cli.talk import readable, say
 from trimtab.replay.advice import EXTRA_EXCHANGES, Advice
+from trimtab.replay.bench import Replayed
 from trimtab.replay.gate import Verdict, base_of
 from trimtab.replay.misfits import CACHE_CAUSES, SIZE_CAUSES
 from trimtab.replay.policies import DEFAULT, DIRECT, POLICIES, is_watched
+from trimtab.replay.report.accounts import account_words
 from trimtab.replay.results import (
     EXCHANGES,
     Costs,
@@ -204,8 +206,8 @@ def show_bills(console: Console, results: Sequence[SessionResult]) -> None:
     show_table(console, columns, rows)
     say(
         console,
-        "saved: beside the cheaper of doing nothing and the client's own compaction; net: with "
-        "what was missed fetched again; at 3, 8, 18: with so many extra exchanges after each cut",
+        "saved: in money, beside the cheaper of doing nothing and the client's own compaction; net: with "
+        "what was missed fetched again; at 3, 8, 18: with so many extra exchanges after each compaction (cut)",
     )
     if not all(map(is_watched, totals)):
         say(console, f"{_UNKNOWN}: not known; {_PAPER}")
@@ -227,9 +229,10 @@ def _share(costs: Costs, base: Costs) -> str:
     return f"{share:.0%}" if round(share, 2) else "0%"
 
 
-def show_explained(console: Console, results: Sequence[SessionResult]) -> None:
-    """Print the arithmetic of each compaction."""
-    for result in results:
+def show_explained(console: Console, sessions: Sequence[Replayed]) -> None:
+    """Print the arithmetic of each compaction, and what it brought."""
+    for each in sessions:
+        result = each.result
         say(console, (readable(result.name), "bold"))
         say(
             console,
@@ -237,8 +240,15 @@ def show_explained(console: Console, results: Sequence[SessionResult]) -> None:
             f"request, had nothing ever been removed, was {number(result.largest_tokens)}",
             indent=2,
         )
-        for line in result.explained or ("nothing was compacted",):
-            say(console, line, indent=2)
+        if not result.explained:
+            say(console, "nothing was compacted", indent=2)
+        for line, cut in zip(result.explained, each.story.cuts, strict=True):
+            first, *more = line.split("; ")
+            say(console, first, indent=2)
+            for part in more:
+                say(console, part, indent=4)
+            if cut.account is not None:
+                say(console, f"by the bills: {account_words(cut.account)}", indent=4)
     console.print()
 
 

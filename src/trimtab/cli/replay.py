@@ -40,6 +40,7 @@ from trimtab.replay.gate import judge
 from trimtab.replay.homes import HOMES, homes_in
 from trimtab.replay.paths import files_in
 from trimtab.replay.policies import DEFAULT, chosen
+from trimtab.replay.report.turns import rows_of
 from trimtab.replay.results import SessionResult
 
 __all__ = ["run"]
@@ -140,7 +141,7 @@ def run(  # noqa: PLR0913 - one an option
         if results and (is_asked or any(map(_has_compacted, results))):
             show_bills(console, results)
         if is_explained:
-            show_explained(console, results)
+            show_explained(console, [each for _, each in replayed.sessions if each.report.requests])
         if is_advised:
             show_advice(console, advice)
         if html not in (None, STDIN):
@@ -393,6 +394,7 @@ def _show(
         _show_care(console, rows, totals)
     if totals.breaks:
         _show_breaks(console, rows, totals)
+    _show_cold(console, replayed)
     if any(report.left_out for report in replayed.reports):
         _show_left_out(console, replayed.reports)
 
@@ -418,13 +420,28 @@ def _show_notes(replayed: _Replay, named: Sequence[Path]) -> None:
 
 
 def _show_head(console: Console, replayed: _Replay, totals: Totals, budget: int | None) -> None:
-    what = f"{_counted(len(replayed.reports), 'session')}, {_counted(totals.requests, 'request')}"
-    left_out = sum(len(report.left_out) for report in replayed.reports)
-    say(console, (what, "bold"), f", {number(left_out)} left out" if left_out else "")
+    told = sum(bool(report.requests) for report in replayed.reports)
+    what = f"{_counted(told, 'session')}, {_counted(totals.requests, 'request')}"
+    say(console, (what, "bold"), _left_out(replayed, len(replayed.reports) - told))
     limit = "that of each model's window" if budget is None else f"{number(budget)} tokens"
     counted = f", counted by {', '.join(totals.counters)}" if totals.counters else ""
     say(console, f"limit: {limit}{counted}")
+    turns = [turn for _, each in replayed.sessions for turn in each.story.turns]
+    if any(turn.billed_tokens for turn in turns):
+        say(
+            console,
+            "sizes: as foretold before each request was sent, without what a log lacks until a bill tells; "
+            "all that is told in money goes by what was billed",
+        )
     console.print()
+
+
+def _left_out(replayed: _Replay, sessions: int) -> str:
+    """Such as ``; left out: 1 session, 19 requests``; empty for none."""
+    requests = sum(len(report.left_out) for report in replayed.reports)
+    told = [_counted(sessions, "session")] if sessions else []
+    told += [_counted(requests, "request")] if requests else []
+    return f"; left out: {', '.join(told)}" if told else ""
 
 
 _Rows: TypeAlias = Sequence[tuple[str, Totals]]
@@ -440,7 +457,7 @@ def _show_tokens(console: Console, rows: _Rows, totals: Totals) -> None:
         Column("changed", "figure"),
         Column(f"{word}\ncame", "figure"),
         Column(f"{word}\nsent", "figure"),
-        Column("saved", "figure"),
+        Column("fewer\ntokens", "figure"),
         Column("peak of\nlimit", "figure"),
     )
 
@@ -489,6 +506,21 @@ def _show_breaks(console: Console, rows: _Rows, totals: Totals) -> None:
     columns = (Column("breaks", "figure"), Column("causes", "words"))
     broken = [(name, told) for name, told in rows if told.breaks]
     _show_sessions(console, columns, figures, broken, totals)
+
+
+def _show_cold(console: Console, replayed: _Replay) -> None:
+    """Count what is no break, and yet was not read from the cache."""
+    rows = [
+        row for _, each in replayed.sessions for row in rows_of(each.report.requests, each.story)
+    ]
+    cold = sum(row.is_cold for row in rows)
+    if cold:
+        say(
+            console,
+            f"besides, {_counted(cold, 'request')} read little from the cache although nothing broke: mostly "
+            "it had expired",
+        )
+        console.print()
 
 
 def _show_sessions(

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import accumulate
 from statistics import median
 from time import perf_counter
 
@@ -59,7 +60,7 @@ from trimtab.replay.paper import SUMMARY_TOKENS, Paper, SideCall
 from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT, Choice, chosen
 from trimtab.replay.recording import RecordedRequest, Recording
 from trimtab.replay.regret import Handles, Watch
-from trimtab.replay.report.story import Story
+from trimtab.replay.report.story import Cost, CutAccount, Story, cost_of
 from trimtab.replay.report.teller import Asking, Teller
 from trimtab.replay.results import Costs, PolicyResult, SessionResult
 from trimtab.replay.views import Row, Views, blocks_of
@@ -389,7 +390,7 @@ class _Bench:
             rewrite,
             place.joined.said,
             place.measure,
-            billed_tokens=usage.total_input or None if usage else None,
+            billed=usage if usage and usage.total_input else None,
             trigger_tokens=place.limits.trigger_tokens,
             made=made,
         )
@@ -497,14 +498,46 @@ class _Bench:
     def _paybacks(self, runner: _Runner) -> Iterator[Payback]:
         """The realised account of each compaction, beside going on without it."""
         for made in runner.made:
-            without = [
-                self._cost(self._asked[turn], split, self._asked[turn].output).units
-                for turn, split in enumerate(made.without.splits, made.turn)
-            ]
-            paid = runner.paid[made.turn : made.turn + len(without)]
-            costs = [self._paid_for(each).units for each in paid]
-            saved = [other - mine for other, mine in zip(without, costs, strict=True)]
+            saved = [each.units for each in self._saved(runner, made)]
             yield payback(-saved[0], saved[1:])
+
+    def _saved(self, runner: _Runner, made: Made) -> list[Cost]:
+        """What each turn from a compaction to the next saves, its own turn first."""
+        splits = made.without.splits
+        paid = runner.paid[made.turn : made.turn + len(splits)]
+        return [
+            cost_of(self._cost(self._asked[each.turn], split, self._asked[each.turn].output))
+            - cost_of(self._paid_for(each))
+            for each, split in zip(paid, splits, strict=True)
+        ]
+
+    def _accounts(self, runner: _Runner) -> Iterator[CutAccount]:
+        """What came of each compaction, with what was missed behind it."""
+        stops = _stops(runner.paid)
+        missed = [] if runner.watch is None else runner.watch.missed
+        charges = [
+            (
+                miss.turn,
+                cost_of(self._exchange(runner.paid[miss.turn], miss.tokens, stops[miss.turn])),
+            )
+            for miss in missed
+        ]
+        for made in runner.made:
+            saved = self._saved(runner, made)
+            turns = range(made.turn, made.turn + len(saved))
+            mine = [(turn, charge) for turn, charge in charges if turn in turns]
+            net = [each.units for each in saved]
+            for turn, charge in mine:
+                net[turn - made.turn] -= charge.units
+            none = Cost(0.0, 0.0)
+            yield CutAccount(
+                -saved[0],
+                sum(saved[1:], none),
+                len(saved) - 1,
+                len(mine),
+                sum((charge for _, charge in mine), none),
+                _even_from(net),
+            )
 
     # -------------------------------------------------------------- counting
 
@@ -593,6 +626,7 @@ class _Bench:
         return self._teller.story(
             asked,
             [] if mine.watch is None else mine.watch.missed,
+            list(self._accounts(mine)),
             self._overrides,
             is_cached=self._is_cached,
             life_seconds=self._life,
@@ -635,7 +669,7 @@ class _Bench:
     def _recorded(self) -> tuple[Costs | None, Costs | None, int]:
         """What was billed, what the client's same requests come to by the model, and how many."""
         is_long = self._life == LONG_LIFE_SECONDS
-        billed = {turn: asked for turn, asked in enumerate(self._asked) if asked.usage}
+        billed = {turn: asked for turn, asked in enumerate(self._asked) if _is_billed(asked)}
         if not billed:
             return None, None, 0
         was = Costs.sum(
@@ -702,6 +736,11 @@ class _Bench:
         return once + self._cost(asked, kept, 0).times(turns)
 
 
+def _is_billed(asked: _Asked) -> bool:
+    """Whether the log says what a request's input was billed; an empty bill says nothing."""
+    return asked.usage is not None and asked.usage.total_input > 0
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """A request, ready for every policy."""
@@ -715,6 +754,14 @@ class _Place:
     model: str
     limits: Limits
     measure: Measure
+
+
+def _even_from(saved: Sequence[float]) -> int | None:
+    """The turn from which on the sum of what each saved is never below 0 again; None for no turn."""
+    sums = list(accumulate(saved))
+    short = [turn for turn, total in enumerate(sums) if total < 0]
+    since = short[-1] + 1 if short else 0
+    return since if since < len(sums) else None
 
 
 def _loader(turn: Turn) -> Callable[[int], Message]:

@@ -232,7 +232,7 @@ _UNREAD = {
     "uncached": "no bill of this session shows that anything is cached",
     "model": "another model had answered before, and each has a cache of its own",
     "idle": "the session had been idle for longer than the cache lives",
-    "short": "so little is not cached",
+    "short": "too little to be cached",
     "steps": "the cache is read in whole steps of tokens",
-    "marker": "nothing had been written exactly there: it reads up to the last place before it where something was",
+    "marker": "it is read up to a place where an entry was written, and the last such place lies before that",
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 __all__ = ["Forecast"]
 
 _LEAST_IN_THOUSANDS = 10_000
-"""Limits below are told in tokens: thousands would hide what is left."""
+"""Limits below are told in tokens, and other numbers with a tenth: thousands would hide what is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,8 @@ class Forecast:
         told = f"context: {used} of {limit} before compaction ({self.percent}%)"
         if self.per_turn is None or self.turns_left is None:
             return told
-        in_thousands = self.per_turn >= 1000
-        cost = self.per_turn // 1000 * 1000 if in_thousands else self.per_turn
-        words = f"{cost // 1000}k" if in_thousands else f"{cost} tokens"
+        cost = _told_of(self.per_turn) if self.per_turn >= 1000 else self.per_turn
+        words = _thousands(cost) if self.per_turn >= 1000 else f"{cost} tokens"
         turns = min(self.turns_left, room // cost)
         return f"{told}; recent turns cost ~{words} each, so about {turns} more at this pace"
 
@@ -51,8 +50,19 @@ class Forecast:
         """Used and limit in words, and the room between what is told."""
         if self.limit < _LEAST_IN_THOUSANDS:
             return f"{self.used}", f"{self.limit} tokens", self.headroom
-        used, limit = self.used // 1000, self.limit // 1000
-        return f"{used}k", f"{limit}k", max(0, limit - used) * 1000
+        used, limit = _told_of(self.used), _told_of(self.limit)
+        return _thousands(used), _thousands(limit), max(0, limit - used)
 
     def __str__(self) -> str:
         return self.line
+
+
+def _told_of(tokens: int) -> int:
+    """What is told of a number in thousands, rounded down: below ten of them, in tenths."""
+    step = 1000 if tokens >= _LEAST_IN_THOUSANDS else 100
+    return tokens // step * step
+
+
+def _thousands(tokens: int) -> str:
+    """Such as ``98k``, and ``1.9k`` below ten thousand."""
+    return f"{tokens // 1000}k" if tokens >= _LEAST_IN_THOUSANDS else f"{tokens / 1000:.1f}k"

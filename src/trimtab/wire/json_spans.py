@@ -32,6 +32,7 @@ __all__ = [
     "drop_members",
     "dump",
     "dump_sorted",
+    "dumped",
     "encode_json_text",
     "find_history",
     "has_key",
@@ -451,6 +452,11 @@ def dump(value: Any) -> bytes:  # noqa: ANN401 - JSON is whatever it is
             return b"[" + b",".join(map(dump, value)) + b"]"
         case _:
             return json.dumps(value).encode()
+
+
+def dumped(text: bytes) -> Any:  # noqa: ANN401 - what :func:`dump` takes
+    """JSON text, to stand in a value that is dumped as it is."""
+    return Raw(text)
 
 
 def dump_sorted(value: Any) -> bytes:  # noqa: ANN401 - JSON is whatever it is

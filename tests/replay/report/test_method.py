@@ -65,3 +65,20 @@ def test_sessions_whose_bills_are_not_known_are_named_with_what_is_lacking() -> 
         assert words in told
     many = [long_session(), *(session(f"{place}.jsonl") for place in range(14))]
     assert " and 4 more.<" in report(many, ORIGIN)
+
+
+def test_bills_that_were_not_checked_are_accounted_for() -> None:
+    """Checked, first ones and those of sessions without a cache are all that there are."""
+    told = long_session("b.jsonl")
+    checked = replace(told, result=replace(told.result, cache_errors=(0.0,) * 59))
+    uncached = replace(
+        long_session("c.jsonl"),
+        story=replace(told.story, is_cached=False),
+        result=replace(told.result, name="c.jsonl", cache_errors=()),
+    )
+    words = " ".join(page_of(report([checked], ORIGIN)).texts["p"])
+    both = " ".join(page_of(report([checked, uncached], ORIGIN)).texts["p"])
+
+    first = "Not checked: 1 of the first request of a session, because another one may have written what it reads"
+    assert f"These logs hold 60 bills. {first}." in words
+    assert f"These logs hold 120 bills. {first}, and 60 of sessions that use no cache." in both

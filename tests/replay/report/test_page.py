@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from tests.replay.report.pages import page_of
 from tests.replay.report.told import ORIGIN, costs, cut, long_session, request, session, turn
-from trimtab.replay.policies import DEFAULT
+from trimtab.economy import Bill
+from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT
 from trimtab.replay.report.page import Origin, Told, is_report, report
-from trimtab.replay.report.story import CutStory, MissStory, Story
-from trimtab.replay.results import PolicyResult
+from trimtab.replay.report.story import Cost, CutStory, MissStory, Story
+from trimtab.replay.results import Costs, PolicyResult
 
 CASES = {
     "nothing": [],
@@ -141,7 +142,7 @@ def test_the_headline_is_as_honest_where_nothing_is_saved(
 
 
 def test_sessions_are_sorted_by_effect_and_the_harmed_ones_marked() -> None:
-    """By what is saved in tokens, not in percent; in words and signs, not in colours alone."""
+    """By what is saved in money, not in percent; in words and signs, not in colours alone."""
     sessions = [
         session("dearer.jsonl", mine=101.0),
         session("harmed.jsonl", mine=103.0),
@@ -151,10 +152,8 @@ def test_sessions_are_sorted_by_effect_and_the_harmed_ones_marked() -> None:
         session("invalid.jsonl", mine=99.0, invalid=1),
     ]
     text = report(sessions, ORIGIN)
-    rows = re.findall(
-        r'<tr class="(\w+)"><th scope="row"><a href="#s\d">([^<]*)</a></th><td><span class="mark">([^<]*)<',
-        text,
-    )
+    row = r'<tr class="(\w+)"><th scope="row"><a href="#s\d">([^<]*)</a></th><td><span class="mark">([^<]*)<'
+    rows = re.findall(row, text)
 
     assert rows == [
         ("saves", "large.jsonl", "saves"),
@@ -165,6 +164,35 @@ def test_sessions_are_sorted_by_effect_and_the_harmed_ones_marked() -> None:
         ("harmed", "harmed.jsonl", "▲▲ harmed"),
     ]
     assert "2 sessions came out more than 2% dearer" in text
+    saved = re.findall(r'class="mark">[^<]*</span></td><td class="n">([^<]*)<', text)
+    assert saved == ["+$4.00", "+$0.9000", "+$0.1000", "$0.000000", "-$0.1000", "-$0.3000"]
+    assert "those that save most first, in dollars" in text
+
+
+def test_sessions_without_prices_are_sorted_by_tokens_and_say_so() -> None:
+    """A dollar and a token cannot be held against each other: where one price lacks, tokens count."""
+    dear = session("dear.jsonl", mine=90.0)
+    costly = replace(
+        dear.result,
+        policies={
+            name: replace(each, costs=replace(each.costs, bill=replace(each.costs.bill, cost=cost)))
+            for (name, each), cost in zip(
+                dear.result.policies.items(), (99.0, 99.0, 9.0), strict=True
+            )
+        },
+    )
+    dear = replace(dear, result=costly)
+    by_tokens = [
+        session("many.jsonl", mine=60.0),
+        dear,
+        session("bare.jsonl", mine=80.0, is_money=False),
+    ]
+    order = r'<th scope="row"><a href="#s\d">([^<]*)</a>'
+
+    text = report(by_tokens, ORIGIN)
+    assert re.findall(order, text) == ["many.jsonl", "bare.jsonl", "dear.jsonl"]
+    assert "save most first, in fresh input tokens (not every price is known)" in text
+    assert re.findall(order, report(by_tokens[:2], ORIGIN)) == ["dear.jsonl", "many.jsonl"]
 
 
 def test_what_was_removed_adds_up() -> None:
@@ -187,16 +215,35 @@ def test_what_was_removed_adds_up() -> None:
     assert "Request 41: 121,000 to 48,000 tokens" in page.texts["h5"]
 
 
+def test_what_all_compactions_took_adds_up() -> None:
+    """Over all sessions, by kind and by rule, and in money."""
+    sessions = [long_session("b.jsonl"), long_session("c.jsonl")]
+    page = page_of(report(sessions, ORIGIN))
+    text = report(sessions, ORIGIN)
+    section = text[text.index('<section id="removals"') : text.index('<section id="each"')]
+
+    cells = re.findall(r"<td[^>]*>(?:<strong>)?([^<]*)", section)
+    assert cells == ["80", "-140,000", "", "-8,000", "", "+2,000", "80", "-146,000"] * 2
+    assert (
+        "2 compactions: -$0.1000 on their own turns, +$0.3000 on the turns since, -$0.0400 for 2 answers that missed "
+        "something; +$0.1600 in all."
+    ) in section
+    assert "What all compactions took away" in page.texts["h2"]
+    bare = with_cuts(long_session(), replace(cut(40), account=None), paid=(1,))
+    assert " on their own turns" not in report([bare], ORIGIN)
+    assert "What all compactions took away" not in report([session()], ORIGIN)
+
+
 def test_a_session_tells_what_happened_to_it() -> None:
     """Breaks with their causes, a lost cache, misses, payback and the arithmetic."""
     text = report([long_session()], ORIGIN)
     page = page_of(text)
 
-    assert page.texts["li"][5:] == [
+    assert page.texts["li"][6:] == [
         "client edited (1): the client changed or removed messages that it had sent before",
         "model changed (1): another model answers, and each has a cache of its own",
         "compaction (1): trimtab compacted: the one break that it makes on purpose",
-        "cache not read (1): nothing broke, yet little was read: the cache had expired, or went otherwise",
+        "cache not read (1): nothing broke, yet by the model of the cache little was read: it had expired, or went otherwise",
     ]
     paragraphs = " ".join(page.texts["p"])
     assert "After 2 turns: its own turn cost more" in paragraphs
@@ -317,6 +364,7 @@ def test_the_charts_are_drawn_from_every_turn_of_a_short_session() -> None:
         "whole",
         "trigger",
         "limit",
+        "window",
         "left",
         "read",
         "written",
@@ -337,7 +385,7 @@ def test_a_report_of_many_sessions_stays_small() -> None:
     ]
     text = report(sessions, ORIGIN)
 
-    assert len(text) < 7_000_000
+    assert len(text) < 7_500_000
     assert "30 of 100 requests" in text
     assert "70 requests on which little happened are left out" in text
     page = page_of(text)
@@ -387,7 +435,8 @@ def test_what_could_not_be_replayed_is_said() -> None:
     )
 
     assert (
-        "2 requests could not be replayed and count nowhere; 1 session had none that could." in text
+        "2 requests could not be replayed and count nowhere (2 in x.jsonl); 1 session had none that could."
+        in text
     )
     assert "x.jsonl has no section: no limit is known." in text
     assert "Prices come from no list of prices" in text
@@ -441,17 +490,208 @@ def test_what_nobody_can_know_of_a_policy_on_paper_is_no_number() -> None:
 
 
 def test_why_less_is_read_than_stands_in_front_of_a_cut_is_said() -> None:
-    """And why it came before the trigger was passed."""
+    """In the words of the bill."""
     idle = replace(
         cut(40, before=80_000), read_tokens=0, cached_tokens=0, unread="the session had been idle"
     )
     text = report([with_cuts(long_session(), idle, paid=(0,))], ORIGIN)
 
     assert (
-        "3,000 tokens stand in front of the first change; none of them were read from the cache: "
-        "the session had been idle. Without the cut, 0 tokens would have been read."
+        "3,000 tokens stand in front of the first change; by its model the cache reads none of them: "
+        "the session had been idle. Without the cut, 0 tokens would be read."
     ) in text
-    assert "It came below the trigger of 120,000 tokens, because the cache" in text
+
+
+@pytest.mark.parametrize(
+    ("cause", "before", "words"),
+    [
+        (
+            "limit",
+            121_000,
+            "Without it, the request was foretold at 121,400 tokens, which is over the limit.",
+        ),
+        (
+            "trigger",
+            121_000,
+            "Without it, the request was foretold at 121,400 tokens, above the trigger of 120,000.",
+        ),
+        (
+            "trigger",
+            119_000,
+            "above the trigger of 120,000; as such requests are billed, it would have had 119,000.",
+        ),
+        (
+            "cold",
+            80_000,
+            "before this request (idle for 113 minutes), and a cut costs least then. So it came below the trigger of",
+        ),
+    ],
+)
+def test_why_a_cut_came_is_said_of_every_one(cause: str, before: int, words: str) -> None:
+    """By what the engine decided, not by its size."""
+    told = replace(cut(40, before=before), cause=cause, idle_seconds=113 * 60.0)
+    text = report([with_cuts(long_session(), told, paid=(0,))], ORIGIN)
+
+    assert words in text
+    other = replace(told, idle_seconds=None)
+    text = report([with_cuts(long_session(), other, paid=(0,))], ORIGIN)
+    assert ("(another model, or other tools)" in text) == (cause == "cold")
+    unknown = replace(told, cause="")
+    assert "Why then." not in report([with_cuts(long_session(), unknown, paid=(0,))], ORIGIN)
+
+
+def test_a_cut_is_told_in_money_with_what_was_missed_behind_it() -> None:
+    """At once, later, missed, and the sum of the three."""
+    bare = cut(40)
+    assert bare.account is not None
+    text = report([with_cuts(long_session(), bare, paid=(2,))], ORIGIN)
+
+    assert (
+        "By the bills: -$0.0500 at once, +$0.1500 over the 19 turns since, until the next compaction or the end; "
+        "-$0.0200 for 1 answer that missed something; +$0.0800 in all. With what was missed, it had paid after 9 turns."
+    ) in text
+    never = replace(bare, account=replace(bare.account, missed=Cost(2e5, 0.2), paid_after=None))
+    text = report([with_cuts(long_session(), never, paid=(2,))], ORIGIN)
+    assert "-$0.1000 in all. With what was missed, it never paid for itself." in text
+    none = Cost(0.0, 0.0)
+    clean = replace(bare, account=replace(bare.account, misses=0, missed=none))
+    text = report([with_cuts(long_session(), clean, paid=(2,))], ORIGIN)
+    assert "+$0.1000 in all. No answer of these turns missed anything." in text
+    unpriced = replace(bare.account, now=Cost(50_000.0, None), later=Cost(150_000.0, None))
+    text = report([with_cuts(long_session(), replace(bare, account=unpriced), paid=(2,))], ORIGIN)
+    assert "By the bills: -50,000 tok at once, +150,000 tok over" in text
+    assert "+80,000 tok in all." in text
+
+
+def test_the_window_stands_beside_the_limit() -> None:
+    """Only what is above the window is refused; what is above the limit may be taken."""
+    told = long_session(turns=3, cut_at=99)
+    turns = tuple(replace(each, window_tokens=250_000) for each in told.story.turns)
+    text = report([replace(told, story=replace(told.story, turns=turns))], ORIGIN)
+
+    assert (
+        "the limit is 200,000, the model's window 250,000." in page_of(text).texts["figcaption"][0]
+    )
+    assert text.count('<td class="n">200,000</td><td class="n">250,000</td>') == 3
+    bare = report([told], ORIGIN)
+    assert "the limit is 200,000." in bare
+    assert bare.count('<td class="n">200,000</td><td class="n"></td>') == 3
+
+
+def test_the_title_counts_what_was_replayed() -> None:
+    """And what was left out, as the first sentence does."""
+    sessions = [session("a.jsonl"), session("x.jsonl", count=0, left_out=["no limit is known"])]
+    page = page_of(report(sessions, ORIGIN))
+
+    assert page.texts["title"] == ["trimtab: 1 recorded session replayed, 1 left out"]
+    assert "over 1 session and" in page.texts["p"][1]
+    whole = page_of(report(sessions[:1], ORIGIN))
+    assert whole.texts["title"] == ["trimtab: 1 recorded session replayed"]
+
+
+def test_what_is_read_from_the_cache_stands_beside_that_of_others() -> None:
+    """It is no merit: who removes nothing reads most."""
+    told = session()
+    policies = dict(told.result.policies)
+    policies[CLIENT] = replace(policies[CLIENT], costs=Costs(Bill(fresh=24, read=976)))
+    policies[DIRECT] = replace(policies[DIRECT], costs=Costs(Bill(fresh=15, read=985)))
+    page = page_of(report([replace(told, result=replace(told.result, policies=policies))], ORIGIN))
+
+    card = "input from the cache (the client: 97.6%, nothing removed: 98.5%)"
+    assert page.texts["dd"][page.texts["dt"].index(card)] == "90.0%"
+
+
+def test_requests_that_came_broken_are_placed() -> None:
+    """Which session they are in, the most first."""
+    broken = replace(request(5), is_valid_before=False, is_valid_after=False)
+    sessions = [session("b.jsonl", requests=[broken]), session("c.jsonl", requests=[broken] * 2)]
+
+    assert "3 were already broken as recorded (2 in c.jsonl, 1 in b.jsonl)." in report(
+        sessions, ORIGIN
+    )
+    assert "0 were already broken as recorded." in report([session()], ORIGIN)
+    many = [session(f"{place:02}.jsonl", requests=[broken]) for place in range(13)]
+    assert "1 in 09.jsonl, 3 in others)." in report(many, ORIGIN)
+
+
+def test_a_price_of_an_unknown_day_is_said_to_be_the_newest() -> None:
+    """Else “unknown” would leave the reader to guess."""
+    told = long_session()
+    (priced, other) = told.story.priced
+    undated = replace(priced, first_at=None, last_at=None)
+    story = replace(told.story, priced=(undated, other))
+    words = "Where the days are “unknown”"
+
+    assert words in report([replace(told, story=story)], ORIGIN)
+    assert words not in report([told], ORIGIN)
+
+
+@pytest.mark.parametrize(
+    ("written", "words"), [(0, "its provider caches"), (5, "some of its models")]
+)
+def test_how_a_mixed_session_is_cached_is_said(written: int, words: str) -> None:
+    """Of some models tokens are written, of others nobody says where they are cached."""
+    told = long_session()
+    turns = tuple(replace(each, written=written) for each in told.story.turns)
+    result = replace(told.result, is_cache_explicit=False)
+    text = report([replace(told, result=result, story=replace(told.story, turns=turns))], ORIGIN)
+
+    assert f"requests; {words}" in text
+
+
+def test_what_the_log_says_was_read_stands_beside_the_model() -> None:
+    """So that an opinion of the model is never taken for a fact."""
+    told = long_session(turns=12, cut_at=99)
+    turns = list(told.story.turns)
+    turns[9] = replace(turns[9], billed_read=40_088)
+    story = replace(told.story, turns=tuple(turns))
+    text = report([replace(told, story=story)], ORIGIN)
+
+    rows = re.findall(r'<th scope="row" class="n">(6|10)</th><td>([^<]*)</td>(.*?)</tr>', text)
+    assert [
+        (place, why, re.findall(r">([^<]*)</td>", cells)[1:]) for place, why, cells in rows
+    ] == [
+        ("6", "client edited, model changed", ["0", ""]),
+        ("10", "cache not read", ["0", "40,088"]),
+    ]
+    assert "the log is right and the model is wrong" in text
+
+
+def test_what_stood_for_earlier_cuts_is_told_apart() -> None:
+    """What is put in its place is never below nothing."""
+    second = replace(cut(40), made_tokens=-580, stood_tokens=2_000, reasons=())
+    text = report([with_cuts(long_session(), second, paid=(0,))], ORIGIN)
+    cells = re.findall(r"put in its place: [^<]*</th>.*?\+([\d,]+)</td>", text)
+    stood = re.findall(r"for earlier cuts, and is told anew</th>.*?(-[\d,]+)</td>", text)
+
+    assert cells == ["1,420"] * 2  # of all compactions, and of this one
+    assert stood == ["-2,000"] * 2
+
+
+def test_what_became_of_the_words_of_the_user_is_said_of_each_message() -> None:
+    """Whole, shortened or gone; and one is not told as several."""
+    noted = {"rules of the user, verbatim": 1, "other words of the user": 2, "files": 1}
+    told = replace(
+        cut(40), user_messages=9, user_messages_untouched=2, user_messages_gone=6, noted=noted
+    )
+    text = report([with_cuts(long_session(), told, paid=(0,))], ORIGIN)
+
+    assert (
+        "Of 9 messages in which the user speaks, 2 word for word, 1 shortened, 6 gone but for what the ledger keeps of "
+        "them. The ledger keeps of what went: 1 rule of the user, verbatim, 2 other words of the user, 1 file."
+    ) in text
+
+
+def test_messages_that_the_client_took_back_are_told() -> None:
+    """Else fewer would be gone at a later compaction than were at the one before, for no reason."""
+    first, second = cut(20), replace(cut(40), gone_messages=80, gone_before=50)
+    text = report([with_cuts(long_session(), first, second, paid=(0, 0))], ORIGIN)
+
+    assert (
+        "80 are gone whole, 50 of them since earlier compactions (which the tables do not count again) and 30 on this "
+        "request (60 were gone after the compaction before; the client itself no longer sends 10 of those"
+    ) in text
+    assert "no longer sends" not in report([with_cuts(long_session(), first, paid=(0,))], ORIGIN)
 
 
 def test_each_word_that_is_linked_is_told() -> None:

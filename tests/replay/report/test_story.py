@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import pytest
 
 from tests.replay.report.told import LIMIT, long_session
 from tests.replay.sessions import agent, answer, recorded, turn_of, user, weighed
-from trimtab import Policy
+from trimtab import Policy, Usage
 from trimtab.economy import Bill, Cut, Prices, ProviderCache, Split
 from trimtab.engine import Engine
 from trimtab.messages import Media, Message, Opaque, Text, Thinking, ToolCall, ToolResult
@@ -19,7 +20,7 @@ from trimtab.replay.cuts import Made, Without
 from trimtab.replay.recording import RecordedRequest
 from trimtab.replay.regret import Missed
 from trimtab.replay.report.losses import FRAMES, cut_story, kind_of_handle
-from trimtab.replay.report.story import Loss, MissStory, PricedModel, Story
+from trimtab.replay.report.story import Cost, CutAccount, Loss, MissStory, PricedModel, Story
 from trimtab.replay.report.teller import Asking, Teller
 from trimtab.replay.results import Costs
 from trimtab.replay.weights import Said
@@ -28,6 +29,8 @@ from trimtab.tokens import Measure, counter_for
 MEASURE = Measure(counter_for("claude-sonnet-4-5"), "claude-sonnet-4-5")
 SMALL = Policy(limit_tokens=20_000, trigger_tokens=9_000)
 PRICES = Prices(1.0, 0.1, 1.25, 2.0, 5.0)
+BILL = Usage(fresh=100, cache_read=900)
+ACCOUNT = CutAccount(Cost(3.0, 0.3), Cost(9.0, 0.9), 4, 1, Cost(2.0, 0.2), 3)
 
 
 def made(turn: int, cut: Cut) -> Made:
@@ -51,7 +54,7 @@ def told_by(requests: list[RecordedRequest], policy: Policy = SMALL) -> tuple[Te
             rewrite,
             weighed(each),
             MEASURE,
-            billed_tokens=None,
+            billed=BILL if place else None,
             trigger_tokens=9_000,
             made=made(place, Cut(before, after, 100, 0)) if is_cut else None,
         )
@@ -64,7 +67,10 @@ def long_story() -> tuple[Story, Sequence[int], Sequence[RecordedRequest]]:
     """A session that is compacted several times, with the turns on which it was."""
     requests = agent(90)
     teller, cuts = told_by(requests)
-    story = teller.story(asking(len(requests)), [], {}, is_cached=True, life_seconds=300.0)
+    accounts = [ACCOUNT] * len(cuts)
+    story = teller.story(
+        asking(len(requests)), [], accounts, {}, is_cached=True, life_seconds=300.0
+    )
     return story, cuts, requests
 
 
@@ -110,6 +116,8 @@ def test_every_compaction_is_told_and_adds_up() -> None:
         assert sum(loss.tokens for loss in cut.reasons) == lost
         assert sum(loss.pieces for loss in cut.reasons) == sum(loss.pieces for loss in cut.removed)
         assert (cut.read_tokens, cut.cached_tokens) == (0, 0)
+        assert (cut.cause, cut.idle_seconds, cut.account) == ("trigger", 3_600.0, ACCOUNT)
+        assert cut.foretold_tokens > 9_000
         assert cut.unread == "the session had been idle for 60 minutes, longer than the cache lives"
     assert story.cuts[-1].noted["files"] > 0
 
@@ -129,11 +137,16 @@ def test_a_second_compaction_tells_only_what_it_took_itself() -> None:
 def test_turns_tell_how_each_request_is_billed() -> None:
     """Whatever is written counts as written, for however long."""
     teller, _ = told_by(agent(1))
-    (first, _) = teller.story(asking(2), [], {}, is_cached=True, life_seconds=0.0).turns
+    (first, second) = teller.story(asking(2), [], [], {}, is_cached=True, life_seconds=0.0).turns
+    assert (first.billed_tokens, first.billed_read) == (None, None)
+    assert (second.billed_tokens, second.billed_read) == (1_000, 900)
 
     assert (first.read, first.written, first.fresh, first.output) == (20, 4_300, 1, 7)
     assert (first.sent_tokens, first.whole_tokens, first.trigger_tokens) == (4_321, 9_000, 9_000)
-    assert first.cost.dollars == 1.0
+    assert (first.cost.dollars, first.window_tokens) == (1.0, None)
+    known = [replace(each, model="claude-sonnet-4-5") for each in asking(2)]
+    (first, _) = teller.story(known, [], [], {}, is_cached=True, life_seconds=0.0).turns
+    assert first.window_tokens == 200_000
 
 
 def test_as_many_requests_must_be_told_as_were_seen() -> None:
@@ -141,14 +154,14 @@ def test_as_many_requests_must_be_told_as_were_seen() -> None:
     teller, _ = told_by(agent(1))
 
     with pytest.raises(ValueError, match="zip"):
-        teller.story(asking(1), [], {}, is_cached=True, life_seconds=0.0)
+        teller.story(asking(1), [], [], {}, is_cached=True, life_seconds=0.0)
 
 
 def test_misses_tell_kinds_and_no_words() -> None:
     """What was used stays in the conversation."""
     teller, _ = told_by(agent(1))
     missed = [Missed(1, 30, ("src/secret.py", "API_KEY=hunter2", "src/other.py"))]
-    story = teller.story(asking(2), missed, {}, is_cached=True, life_seconds=0.0)
+    story = teller.story(asking(2), missed, [], {}, is_cached=True, life_seconds=0.0)
 
     assert story.misses == (MissStory(1, 30, {"paths": 2, "settings": 1}),)
     assert "secret" not in json.dumps(story.to_json())
@@ -158,7 +171,7 @@ def test_each_price_of_a_model_is_told_once() -> None:
     """With the days for which it was asked, and whether the user named it."""
     teller, _ = told_by(agent(2))
     asked = [*asking(2), *asking(1, None)]
-    story = teller.story(asked, [], {"m": PRICES}, is_cached=True, life_seconds=0.0)
+    story = teller.story(asked, [], [], {"m": PRICES}, is_cached=True, life_seconds=0.0)
 
     assert story.priced == (
         PricedModel("m", 2, PRICES, 0.0, 1.0, is_override=True),
@@ -269,6 +282,6 @@ def test_a_history_that_begins_anew_is_told_from_the_start() -> None:
 
     assert LIMIT > 0
     assert cuts
-    assert (
-        teller.story(asking(43), [], {}, is_cached=True, life_seconds=0.0).cuts[0].turn == cuts[0]
-    )
+    accounts = [ACCOUNT] * len(cuts)
+    told = teller.story(asking(43), [], accounts, {}, is_cached=True, life_seconds=0.0)
+    assert told.cuts[0].turn == cuts[0]

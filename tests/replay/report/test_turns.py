@@ -74,6 +74,20 @@ def test_forecasts_begin_anew_at_a_compaction() -> None:
     assert (told[-1].forecast.per_turn, told[-1].forecast.turns_left) == (2_900, 5)
 
 
+def test_a_request_without_a_bill_says_nothing_of_the_pace() -> None:
+    """As in ``trimtab inspect --forecast``; where no bill is known at all, every request does."""
+    sizes = (10_000, 30_000, 31_000)
+
+    def told(*billed: int | None) -> list[tuple[int | None, int | None]]:
+        turns = [turn(sent, billed=bill) for sent, bill in zip(sizes, billed, strict=True)]
+        each = [row.forecast for row in rows_of([request(1)] * 3, Story(tuple(turns)))]
+        return [(one.per_turn, one.turns_left) for one in each if one is not None]
+
+    assert told(10_000, 30_000, None) == [(None, None), (20_000, 4), (20_000, 4)]
+    assert told(10_000, 30_000, 31_000) == [(None, None), (20_000, 4), (10_500, 8)]
+    assert told(None, None, None) == [(None, None), (20_000, 4), (10_500, 8)]
+
+
 def test_a_session_without_a_story_has_no_rows() -> None:
     """Its bills are all that is known."""
     assert rows_of([request(1)], Story()) == []

@@ -12,6 +12,7 @@ from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT
 from trimtab.replay.report.page import Origin, Told
 from trimtab.replay.report.story import (
     Cost,
+    CutAccount,
     CutStory,
     Loss,
     MissStory,
@@ -85,6 +86,10 @@ def cut(turn: int, before: int = 121_000, after: int = 48_000) -> CutStory:
         5,
         4,
         {"files": 7},
+        "trigger",
+        121_400,
+        60.0,
+        CutAccount(Cost(50_000.0, 0.05), Cost(150_000.0, 0.15), 19, 1, Cost(20_000.0, 0.02), 9),
     )
 
 

@@ -23,6 +23,7 @@ _COLUMNS = (
     Column("nothing removed", key="whole"),
     Column("trigger", key="trigger"),
     Column("limit", key="limit"),
+    Column("window", key="window"),
     Column("turns until the trigger", key="left"),
     Column("from the cache", key="read"),
     Column("written to it", key="written"),
@@ -42,11 +43,13 @@ def size_chart(name: str, rows: Sequence[Row]) -> Html:
     sent = max(row.turn.sent_tokens for row in rows)
     cuts = sum(row.is_compacted for row in rows)
     words = (
-        f"Tokens of each request: from {number(first.turn.sent_tokens)} to "
-        f"{number(last.turn.sent_tokens)}, at most {number(sent)}; with nothing removed at most "
-        f"{number(largest)}. {counted(cuts, 'compaction')}. A compaction is planned from "
-        f"{number(last.turn.trigger_tokens)} tokens on, the limit is {number(last.limit_tokens)}."
+        f"Tokens of each request: {number(first.turn.sent_tokens)} in the first, "
+        f"{number(last.turn.sent_tokens)} in the last, {number(sent)} in the largest; with nothing removed, "
+        f"{number(largest)} in the largest. {counted(cuts, 'compaction')}. A compaction is planned from "
+        f"{number(last.turn.trigger_tokens)} tokens on, the limit is {number(last.limit_tokens)}"
     )
+    window = last.turn.window_tokens
+    words += f", the model's window {number(window)}." if window is not None else "."
     return _chart("size", name, "Size of each request", words)
 
 
@@ -128,6 +131,7 @@ def _cells(row: Row) -> list[Child]:
         number(turn.whole_tokens),
         number(turn.trigger_tokens),
         number(row.limit_tokens),
+        "" if turn.window_tokens is None else number(turn.window_tokens),
         "" if left is None else number(left),
         number(turn.read),
         number(turn.written),

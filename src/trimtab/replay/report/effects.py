@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from trimtab.replay.driver import SessionReport
 from trimtab.replay.gate import MOST_DEARER, base_of
 from trimtab.replay.policies import CLIENT, DEFAULT
-from trimtab.replay.report.story import Story
+from trimtab.replay.report.story import Cost, Story, cost_of
 from trimtab.replay.results import Costs, PolicyResult, SessionResult, share_saved
 
 __all__ = ["EXCHANGES", "Effect", "Told", "ranked", "saved_in_all"]
@@ -103,17 +103,23 @@ class Effect:
         return "saves" if self.net > 0 else "dearer"
 
     @property
-    def size(self) -> float:
-        """What it saves, in fresh input tokens, which every session has."""
-        return self.base.costs.units - self.mine.net.units
+    def saved(self) -> Cost:
+        """What it saves, with what was missed fetched again; below 0 where it is dearer."""
+        return cost_of(self.base.costs) - cost_of(self.mine.net)
 
 
 def ranked(sessions: Sequence[Told]) -> list[Effect]:
-    """Sort sessions by what they save, the most first; those that are dearer are at the end."""
+    """Sort sessions by what they save, the most first; those that are dearer are at the end.
+
+    In money, where the prices of all are known; else in fresh input tokens, which every session has.
+    """
     priced = [told for told in sessions if told.is_priced]
+    is_money = all(Effect(told, 0).saved.dollars is not None for told in priced)
 
     def saving(told: Told) -> tuple[float, str, str]:
-        return (-Effect(told, 0).size, told.result.name, told.result.file)
+        saved = Effect(told, 0).saved
+        size = saved.dollars if is_money else saved.units
+        return (-(size or 0.0), told.result.name, told.result.file)
 
     return [Effect(told, place) for place, told in enumerate(sorted(priced, key=saving), 1)]
 

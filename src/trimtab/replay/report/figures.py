@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from trimtab.replay.report.story import Cost
+from trimtab.replay.report.story import Cost, cost_of
 from trimtab.replay.results import Costs
 
-__all__ = ["counted", "day", "money", "number", "price", "share", "signed_share", "spent"]
+__all__ = [
+    "counted",
+    "day",
+    "difference",
+    "money",
+    "number",
+    "price",
+    "share",
+    "signed_share",
+    "spent",
+]
 
 _LEAST_DOLLARS = 0.01
 
@@ -24,7 +34,7 @@ def counted(count: int, thing: str) -> str:
 
 def money(costs: Costs) -> str:
     """What something costs: in dollars, or in fresh input tokens where prices are not known."""
-    return spent(Cost(costs.units, costs.bill.cost))
+    return spent(cost_of(costs))
 
 
 def spent(cost: Cost) -> str:
@@ -33,6 +43,16 @@ def spent(cost: Cost) -> str:
         return f"{cost.units:,.0f} tok"
     places = 2 if abs(cost.dollars) >= 1 else 4 if abs(cost.dollars) >= _LEAST_DOLLARS else 6
     return f"${cost.dollars:,.{places}f}"
+
+
+def difference(cost: Cost) -> str:
+    """What something brings, with its sign: ``+$1.20`` saves, ``-$0.30`` costs."""
+    amount = cost.units if cost.dollars is None else cost.dollars
+    return (
+        f"{'-' if amount < 0 else '+'}{spent(cost if amount >= 0 else -cost)}"
+        if amount
+        else spent(cost)
+    )
 
 
 def share(value: float) -> str:

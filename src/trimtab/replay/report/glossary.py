@@ -14,8 +14,17 @@ _WORDS: Mapping[str, str] = {
         "requests later."
     ),
     "trigger": (
-        "the size, in tokens of the whole request, from which on a compaction is planned. It lies below the limit, "
-        "which is what no request may pass. Where the cache is lost anyway (a cold moment), half the trigger is enough."
+        "the size, in tokens of the whole request, from which on a compaction is planned. It lies below the limit. "
+        "Where the cache is lost anyway (a cold moment), half the trigger is enough."
+    ),
+    "window": (
+        "what a model takes, input and answer together. A provider refuses a larger request: such requests are “refused "
+        "for size”. Below the window and above the limit, one is taken all the same."
+    ),
+    "limit": (
+        "what trimtab lets no request of its own pass: the window less the room for the answer, or the size from which on "
+        "every token costs more, where that is smaller; or what --budget names. The client and other policies do not "
+        "know it, so their requests may be larger without being refused."
     ),
     "compaction": (
         "a turn on which something is removed that was sent before (a cut). Until the next one, what was cut stays "
@@ -66,12 +75,31 @@ _WORDS: Mapping[str, str] = {
         "how many turns like the last few still fit below the trigger. It says nothing of how long the conversation lasts."
     ),
     "by price alone": (
-        "how far from one cut to the next the bill would be lowest, if what is missed after a cut cost nothing. It is "
-        "told for comparison; the trigger does not follow it."
+        "how far from one cut to the next the bill would be lowest, if what is missed after a cut cost nothing: the "
+        "square root of twice what the cut costs, times the median growth of a turn, over the price of reading, in fresh input "
+        "tokens. It is told for comparison; the trigger does not follow it."
     ),
     "fresh input tokens": (
         "a unit of cost that needs no price list: one is what a token costs that no cache holds; one read from the "
         "cache counts as a tenth or so, one of an answer as several."
+    ),
+    "protected": (
+        "what no compaction may drop: system prompt and tools, the first and the newest message of the user, the newest "
+        "exchange, calls that wait for a result, what is not understood, and what a policy names. Where all else fails, it and the newest messages are kept (“all but what is protected and the newest”)."
+    ),
+    "foretold": (
+        "what trimtab takes a request to weigh before it is sent, from its words and the bills so far; it decides when a "
+        "compaction comes."
+    ),
+    "rule": (
+        "why something went. “Superseded”: a newer call shows or wrote the same. “Old result: its ends and the lines that "
+        "tell of failures kept”: a result long past is thinned, and errors in its middle stay. “Old tool output: first and "
+        "last lines kept”: the next step, a plain clip of what is still too long, errors or not."
+    ),
+    "content of unknown kind": "a block of a message that trimtab does not know, sent on as it came or not at all.",
+    "frames of messages": (
+        "what a message costs beside its parts. The row also holds rounding, and what the client itself changed on the "
+        "same turn, so that both tables add up."
     ),
     "policy": "a way to keep a session small. “deterministic” is trimtab's default; the others are told beside it.",
     "on paper": (

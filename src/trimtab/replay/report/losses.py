@@ -16,10 +16,16 @@ from trimtab.replay.report.story import CutStory, Loss
 from trimtab.replay.weights import Said
 from trimtab.tokens import Measure
 
-__all__ = ["FRAMES", "UNTOLD", "cut_story", "kind_of_handle"]
+__all__ = ["FRAMES", "MADE", "STOOD", "UNTOLD", "cut_story", "kind_of_handle"]
 
 FRAMES = "frames of messages, rounding, and what the client changed"
 """What no part holds: so that the kinds, and the rules, add up to what the request lost."""
+
+MADE = "put in its place: markers, ledger, turns told in a line"
+"""What stands for all that is gone, from then on."""
+
+STOOD = "what stood there for earlier cuts, and is told anew"
+"""What stood for all that was gone, until then."""
 
 UNTOLD = "what the wire format asks for along with it"
 """A part that went without a rule of its own."""
@@ -69,7 +75,8 @@ def cut_story(
     untouched = [place for place in range(len(said)) if not _is_touched(now, place)]
     gone = sum(place in now.gone for place in range(len(said)))
     user = [place for place in range(len(said)) if _is_of_user(said[place])]
-    made = round(rate * (_made_tokens(after, measure) - _made_tokens(before, measure)))
+    stood = round(rate * _made_tokens(before, measure))
+    made = round(rate * _made_tokens(after, measure)) - stood
     lost = list(_lost(was, now, _Rules(after), said, message_at, measure))
     rest = cut.before - cut.after + made - round(sum(each.tokens for each in lost))
     return CutStory(
@@ -91,6 +98,8 @@ def cut_story(
         len(user),
         len(set(user) & set(untouched)),
         _noted(after),
+        stood_tokens=stood,
+        user_messages_gone=sum(place in now.gone for place in user),
     )
 
 

@@ -171,6 +171,11 @@ def _prices(effects: Sequence[Effect], origin: Origin) -> Iterator[Html]:
         yield table(
             "What a million tokens were taken to cost", _PRICE_COLUMNS, map(_price_row, known)
         )
+    if any(one.first_at is None for one in known):
+        yield tag(
+            "p",
+            "Where the days are “unknown”, the log does not say when a request was made, and the list's newest price is taken.",
+        )
     if len(known) < len(priced):
         names = ", ".join(dict.fromkeys(one.model or "unnamed" for one in priced if not one.prices))
         yield tag("p", f"Nobody knows the prices of {names}.")
@@ -250,6 +255,7 @@ def _cache(effects: Sequence[Effect]) -> Iterator[Html]:
         if is_explicit or errors:
             causes = {each.name: each.cache_causes for each in told}
             yield from _error(errors, "tokens read from the cache", where, causes)
+    yield from _unchecked(effects)
     yield tag(
         "p",
         "What such an error does to the saving: a model that reads too much makes every policy too cheap, and the one "
@@ -261,6 +267,22 @@ def _cache(effects: Sequence[Effect]) -> Iterator[Html]:
         yield tag(
             "p",
             f"In {counted(uncached, 'session')} no bill shows any use of a cache, so all input is paid fresh.",
+        )
+
+
+def _unchecked(effects: Sequence[Effect]) -> Iterator[Html]:
+    """Which bills were not held against the model of the cache, so that the counts meet."""
+    stories = [effect.told.story for effect in effects if effect.told.story.turns]
+    bills = sum(turn.billed_tokens is not None for story in stories for turn in story.turns)
+    checked = sum(len(each.result.cache_errors) for each in effects if each.told.story.turns)
+    first = sum(story.turns[0].billed_tokens is not None for story in stories if story.is_cached)
+    if bills and first:
+        rest = bills - checked - first
+        more = f", and {number(rest)} of sessions that use no cache" if rest > 0 else ""
+        yield tag(
+            "p",
+            f"These logs hold {counted(bills, 'bill')}. Not checked: {number(first)} of the first request of a session, "
+            f"because another one may have written what it reads{more}.",
         )
 
 
@@ -382,18 +404,29 @@ def _log(sessions: Sequence[Told]) -> Iterator[Html]:
         f"{told}They do not hold cache markers, nor the client's calls for its own summaries, which are charged by an "
         "estimate to the client as recorded. Side calls that were not logged are in no bill here.",
     )
-    left = sum(len(each.report.left_out) for each in sessions)
+    lefts = [(each, len(each.report.left_out)) for each in sessions]
+    left = sum(many for _, many in lefts)
     unpriced = sum(not each.is_priced for each in sessions)
     if left:
         yield tag(
             "p",
-            f"{counted(left, 'request')} could not be replayed and count nowhere; {counted(unpriced, 'session')} "
-            "had none that could. “Session by session” says why.",
+            f"{counted(left, 'request')} could not be replayed and count nowhere ({_placed(lefts)}); "
+            f"{counted(unpriced, 'session')} had none that could. “Session by session” says why.",
         )
+
+
+def _placed(found: Sequence[tuple[Told, int]]) -> str:
+    """In which sessions so many of something are: ``19 in codex.jsonl``, the most first."""
+    some = [(told.result.name, many) for told, many in found if many]
+    some.sort(key=lambda each: (-each[1], each[0]))
+    named = [f"{number(many)} in {name}" for name, many in some[:_MOST_NAMES]]
+    rest = sum(many for _, many in some[_MOST_NAMES:])
+    return ", ".join([*named, f"{number(rest)} in others"] if rest else named)
 
 
 def _valid(sessions: Sequence[Told]) -> Iterator[Html]:
     totals = Totals.of([request for told in sessions for request in told.report.requests])
+    broken = _placed([(each, each.report.totals.invalid_before) for each in sessions])
     yield tag("h3", "Whether the provider would have taken the requests")
     yield tag(
         "p",
@@ -403,7 +436,7 @@ def _valid(sessions: Sequence[Told]) -> Iterator[Html]:
         "back, those on which something was removed, as the engine itself does. "
         f"{number(totals.made_invalid)} that came in valid would have become invalid, and "
         f"{number(totals.over_limit)} would have gone out over the limit. "
-        f"{number(totals.invalid_before)} were already broken as recorded.",
+        f"{number(totals.invalid_before)} were already broken as recorded{f' ({broken})' if broken else ''}.",
     )
     if totals.counters:
         yield tag("p", f"Counted by {', '.join(totals.counters)}, until a bill tells more.")
@@ -413,7 +446,8 @@ def _again(origin: Origin) -> Iterator[Html]:
     yield tag("h3", "How to reach them again")
     yield tag(
         "p",
-        "The same files, the same version and the same prices give the same bytes of this report:",
+        "The same files, the same version and the same prices give the same bytes of this report. Run it in the folder "
+        "in which these lie (their own folders are not told here), or put their paths before their names:",
     )
     yield tag("pre", tag("code", origin.command))
     yield tag(

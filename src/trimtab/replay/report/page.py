@@ -8,12 +8,13 @@ from string import Template
 
 from trimtab.replay.driver import Totals
 from trimtab.replay.gate import MOST_DEARER, base_of
-from trimtab.replay.policies import DEFAULT, DIRECT
+from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT
 from trimtab.replay.report.effects import EXCHANGES, Effect, Told, ranked, saved_in_all
-from trimtab.replay.report.figures import counted, money, number, share, signed_share
+from trimtab.replay.report.figures import counted, difference, money, number, share, signed_share
 from trimtab.replay.report.glossary import glossary_section, listed, term
 from trimtab.replay.report.markup import Child, Html, join, tag
 from trimtab.replay.report.method import Origin, command_of, method_section
+from trimtab.replay.report.removals import removals_section
 from trimtab.replay.report.sessions import policy_table, session_section
 from trimtab.replay.report.tables import Column, table
 from trimtab.replay.results import Costs, PolicyResult
@@ -39,6 +40,8 @@ _WORDS = (
     "turns until the trigger",
     "break",
     "trigger",
+    "limit",
+    "window",
     "cold moment",
     "ledger",
     "cache",
@@ -46,6 +49,10 @@ _WORDS = (
     "turns expected",
     "fresh input tokens",
     "by price alone",
+    "foretold",
+    "protected",
+    "rule",
+    "frames of messages",
 )
 """Words that are used of a session and its compactions."""
 
@@ -68,11 +75,14 @@ def report(sessions: Sequence[Told], origin: Origin) -> str:
         The file. The same values give the same text. No word of a conversation is in it.
     """
     effects = ranked(sessions)
-    title = f"trimtab: {counted(len(sessions), 'recorded session')} replayed"
+    title = f"trimtab: {counted(len(effects), 'recorded session')} replayed"
+    if len(effects) < len(sessions):
+        title += f", {number(len(sessions) - len(effects))} left out"
     body = join(
         _head(effects, sessions),
         _contents(effects),
         _table_of(effects, origin),
+        removals_section(effects),
         _each(effects, sessions, origin),
         _policies(effects, origin),
         method_section(sessions, effects, origin),
@@ -179,7 +189,7 @@ def _cards(effects: Sequence[Effect], sessions: Sequence[Told]) -> Html:
         ("bill without", money(Costs.sum(effect.base.costs for effect in effects))),
         ("compactions", number(mine.compactions)),
         ("answers that missed", number(mine.misses)),
-        ("input from the cache", share(mine.costs.bill.cached_share)),
+        _cached_card(effects, mine),
         ("requests made invalid", number(totals.made_invalid)),
         ("sent over the limit", number(totals.over_limit)),
     )
@@ -190,9 +200,21 @@ def _cards(effects: Sequence[Effect], sessions: Sequence[Told]) -> Html:
     )
 
 
+def _cached_card(effects: Sequence[Effect], mine: PolicyResult) -> tuple[str, str]:
+    """A share that is no merit by itself: who sends the same again and again reads most of it."""
+    others = []
+    for policy, words in ((CLIENT, "the client"), (DIRECT, "nothing removed")):
+        results = [effect.result.policies[policy] for effect in effects]
+        cached = PolicyResult.sum(results).costs.bill.cached_share
+        others.append(f"{words}: {share(cached)}")
+    return f"input from the cache ({', '.join(others)})", share(mine.costs.bill.cached_share)
+
+
 def _contents(effects: Sequence[Effect]) -> Html:
-    places = [("sessions", "Sessions, by effect"), ("each", "Session by session")]
-    places += [("policies", "Policies side by side")]
+    places = [("sessions", "Sessions, by effect")]
+    if any(effect.told.story.cuts for effect in effects):
+        places += [("removals", "What all compactions took away")]
+    places += [("each", "Session by session"), ("policies", "Policies side by side")]
     links = places if effects else []
     links = [*links, ("method", "How these numbers were reached"), ("words", "What the words mean")]
     return tag(
@@ -211,6 +233,7 @@ def _table_of(effects: Sequence[Effect], origin: Origin) -> Html | None:
     columns = (
         Column("session", is_figure=False, is_head=True),
         Column("effect", is_figure=False),
+        Column("saved, net"),
         Column("net of what was missed"),
         Column(f"at {EXCHANGES} extra exchanges"),
         Column("bill with trimtab, net"),
@@ -222,12 +245,15 @@ def _table_of(effects: Sequence[Effect], origin: Origin) -> Html | None:
         Column("missed"),
     )
     shown = table(
-        "All sessions: those that save most first, those that are dearer last",
+        f"All sessions: those that save most first, in {_unit(effects)}; those that are dearer last",
         columns,
         map(_session_row, effects),
         classes=[effect.kind for effect in effects],
     )
-    told = "Largest is the largest request had nothing ever been removed; bills are net of what was missed. "
+    told = (
+        "Saved is the bill without trimtab less the bill with it, both as they stand in the row: + is less to pay. "
+        "Largest is the largest request had nothing ever been removed; bills are net of what was missed. "
+    )
     words = told + (
         "A session is marked ▲ where it is dearer with trimtab, and ▲▲ where it is more than "
         f"{MOST_DEARER:.0%} dearer or a request was made invalid. Shares are of the bill without trimtab; a "
@@ -248,10 +274,16 @@ def _table_of(effects: Sequence[Effect], origin: Origin) -> Html | None:
     )
 
 
+def _unit(effects: Sequence[Effect]) -> str:
+    is_money = all(effect.saved.dollars is not None for effect in effects)
+    return "dollars" if is_money else "fresh input tokens (not every price is known)"
+
+
 def _session_row(effect: Effect) -> Sequence[Child]:
     return (
         tag("a", effect.result.name, href=f"#{effect.name}"),
         tag("span", _MARKS[effect.kind], class_="mark"),
+        difference(effect.saved),
         share(effect.net),
         share(effect.at_exchanges),
         money(effect.mine.net),

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from trimtab.economy import SHORT_LIFE_SECONDS
 from trimtab.replay.policies import DEFAULT, POLICIES, is_watched
+from trimtab.replay.report.accounts import account_words
 from trimtab.replay.report.charts import bill_chart, cache_chart, size_chart, turn_table
 from trimtab.replay.report.effects import EXCHANGES, Effect
 from trimtab.replay.report.figures import counted, money, number, share, signed_share
 from trimtab.replay.report.glossary import term
+from trimtab.replay.report.losses import MADE, STOOD
 from trimtab.replay.report.markup import Child, Html, join, tag
 from trimtab.replay.report.story import CutStory, Loss, MissStory
 from trimtab.replay.report.tables import Column, table
@@ -21,9 +24,6 @@ __all__ = ["policy_table", "session_section"]
 _MOST_ROWS = 40
 """Rows of a table of single events; what is more is counted."""
 
-_NEAR_TRIGGER = 0.9
-"""Sizes are told as they are billed, the trigger is held against counts: they differ by less."""
-
 _UNKNOWN = "\N{EN DASH}"
 """Stands where nobody knows a number: 0 would say that there is none."""
 
@@ -32,7 +32,13 @@ _PAPER = (
     "answers miss, and their saving net of it is not known. The column with extra exchanges charges them like all others."
 )
 
-_COLD = "nothing broke, yet little was read: the cache had expired, or went otherwise"
+_COLD = "nothing broke, yet by the model of the cache little was read: it had expired, or went otherwise"
+
+_BILLED_READ = (
+    "“By its model” is what the cache would have read of the request that trimtab sends, as bills in this report have "
+    "it. “As billed” is what the provider read of the request that the client sent, where the log says so: where the two "
+    "are far apart on a request that trimtab did not change, the log is right and the model is wrong."
+)
 
 
 def session_section(
@@ -90,7 +96,7 @@ def _origin(effect: Effect, options: str) -> Html:
         )
     if report.unrecorded:
         told.append(f"The log does not hold: {', '.join(sorted(report.unrecorded))}.")
-    told += [f"{note}." for note in report.notes]
+    told += [f"{note[:1].upper()}{note[1:]}." for note in report.notes]
     told += [
         f"Left out: {counted(many, 'request')}, {why}." for why, many in report.reasons.items()
     ]
@@ -99,7 +105,7 @@ def _origin(effect: Effect, options: str) -> Html:
         tag("p", " ".join(told), class_="note"),
         tag(
             "p",
-            "To reach these numbers again: ",
+            "To reach these numbers again, from the folder in which the file lies: ",
             tag("code", command),
             ". Bills and misses are under sessions[].policies, breaks under sessions[].breaks_by_cause, the arithmetic of "
             "each compaction under sessions[].explained; single turns are told by --html alone.",
@@ -113,6 +119,8 @@ def _life(effect: Effect) -> str:
     if not story.is_cached:
         return "no bill shows that anything was read from a cache, so nothing is taken to be"
     if not effect.result.is_cache_explicit:
+        if any(turn.written for turn in story.turns):
+            return "some of its models are cached where a marker says, others without saying where, which promises nothing"
         return "its provider caches without saying where, and promises nothing"
     return f"a marker keeps the cache for {story.life_seconds / 60:,.0f} minutes from its last use"
 
@@ -153,6 +161,7 @@ def _removed(effect: Effect) -> Html:
     told = [
         _cut(
             cut,
+            cuts[place - 1].gone_messages if place else 0,
             turns[cut.turn].trigger_tokens if cut.turn < len(turns) else 0,
             lines[place] if place < len(lines) else "",
             paid[place] if place < len(paid) else None,
@@ -172,7 +181,18 @@ def _removed(effect: Effect) -> Html:
     return join(title, intro, *told, more)
 
 
-def _cut(cut: CutStory, trigger: int, arithmetic: str, paid_after: int | None) -> Html:
+def _cut(
+    cut: CutStory, gone_then: int, trigger: int, arithmetic: str, paid_after: int | None
+) -> Html:
+    """Tell one compaction.
+
+    Args:
+        cut: Which.
+        gone_then: Messages that were gone after the one before it.
+        trigger: From which size on it was planned.
+        arithmetic: That of its moment; empty where it was not kept.
+        paid_after: Turns until it had paid.
+    """
     when = _when(cut, trigger)
     title = f"Request {number(cut.turn + 1)}: {number(cut.before_tokens)} to {number(cut.after_tokens)} tokens"
     return join(
@@ -183,10 +203,10 @@ def _cut(cut: CutStory, trigger: int, arithmetic: str, paid_after: int | None) -
             _went(cut, "by the rule that took it", "why it went", cut.reasons),
             class_="pair",
         ),
-        tag("p", tag("strong", "When. "), when) if when else None,
-        tag("p", tag("strong", "What the model still sees. "), _survived(cut)),
+        tag("p", tag("strong", "Why then. "), when) if when else None,
+        tag("p", tag("strong", "What the model still sees. "), _survived(cut, gone_then)),
         tag("p", tag("strong", "What the cache made of it. "), _cached(cut)),
-        tag("p", tag("strong", "Whether it paid. "), _paid(paid_after)),
+        tag("p", tag("strong", "Whether it paid. "), _paid(paid_after), _brought(cut)),
         tag("p", f"The arithmetic at that moment: {arithmetic}.", class_="note")
         if arithmetic
         else None,
@@ -201,7 +221,9 @@ def _went(cut: CutStory, how: str, head: str, losses: Sequence[Loss]) -> Html | 
         (loss.kind, number(loss.pieces) if loss.pieces else "", f"{-loss.tokens:+,}")
         for loss in losses
     ]
-    rows.append(("put in its place, less what stood for earlier cuts", "", f"{cut.made_tokens:+,}"))
+    rows.append((MADE, "", f"{cut.made_tokens + cut.stood_tokens:+,}"))
+    if cut.stood_tokens:
+        rows.append((STOOD, "", f"{-cut.stood_tokens:+,}"))
     parts = number(sum(loss.pieces for loss in losses))
     total = f"{cut.after_tokens - cut.before_tokens:+,}"
     rows.append((tag("strong", "in all"), tag("strong", parts), tag("strong", total)))
@@ -213,28 +235,59 @@ def _went(cut: CutStory, how: str, head: str, losses: Sequence[Loss]) -> Html | 
     return table(f"Request {cut.turn + 1}: what went on it, {how}", columns, rows)
 
 
-def _survived(cut: CutStory) -> str:
+def _survived(cut: CutStory, gone_then: int) -> str:
     messages = cut.untouched_messages + cut.shortened_messages + cut.gone_messages
     told = (
         f"The system prompt and the tools, unchanged. Of {counted(messages, 'message')} that the client sent, "
         f"{number(cut.untouched_messages)} word for word ({number(cut.untouched_tokens)} tokens) "
-        f"and {number(cut.shortened_messages)} shortened; {_gone(cut)}. "
+        f"and {number(cut.shortened_messages)} shortened; {_gone(cut, gone_then)}. "
         f"Of {counted(cut.user_messages, 'message')} in which the user speaks, "
-        f"{number(cut.user_messages_untouched)} word for word."
+        f"{number(cut.user_messages_untouched)} word for word{_user_rest(cut)}."
     )
     if cut.noted:
-        listed = ", ".join(f"{number(many)} {kind}" for kind, many in cut.noted.items())
+        listed = ", ".join(_noted(kind, many) for kind, many in cut.noted.items())
         told += f" The ledger keeps of what went: {listed}."
     return told
 
 
-def _gone(cut: CutStory) -> str:
+def _user_rest(cut: CutStory) -> str:
+    """What became of the others in which the user speaks."""
+    gone = cut.user_messages_gone
+    shortened = cut.user_messages - cut.user_messages_untouched - gone
+    told = f", {number(shortened)} shortened" if shortened else ""
+    if gone:
+        told += f", {number(gone)} gone but for what the ledger keeps of them"
+    return told
+
+
+_ONE = {
+    "rules of the user, verbatim": "rule of the user, verbatim",
+    "files": "file",
+    "values that stood nowhere else": "value that stood nowhere else",
+    "steps of the plan": "step of the plan",
+}
+"""Entries of the ledger where there is one."""
+
+
+def _noted(kind: str, many: int) -> str:
+    return f"{number(many)} {_ONE.get(kind, kind) if many == 1 else kind}"
+
+
+def _gone(cut: CutStory, gone_then: int) -> str:
+    """How many are gone; where the client took some of them back itself, that too."""
     if not cut.gone_before:
         return f"{number(cut.gone_messages)} went whole"
-    return (
+    told = (
         f"{number(cut.gone_messages)} are gone whole, {number(cut.gone_before)} of them since earlier compactions "
         f"(which the tables do not count again) and {number(cut.gone_messages - cut.gone_before)} on this request"
     )
+    fewer = gone_then - cut.gone_before
+    if fewer > 0:
+        told += (
+            f" ({number(gone_then)} were gone after the compaction before; the client itself no longer sends "
+            f"{number(fewer)} of those, such as thinking of earlier turns)"
+        )
+    return told
 
 
 def _cached(cut: CutStory) -> str:
@@ -242,22 +295,42 @@ def _cached(cut: CutStory) -> str:
     front, read = cut.front_tokens, cut.read_tokens
     told = f"{number(front)} tokens stand in front of the first change"
     if read >= front:
-        told += ", and all of them were read from the cache"
+        told += ", and by its model the cache reads all of them"
     else:
-        told += (
-            f"; {number(read) if read else 'none'} of them were read from the cache: {cut.unread}"
-        )
-    return f"{told}. Without the cut, {number(cut.cached_tokens)} tokens would have been read."
+        told += f"; by its model the cache reads {number(read) if read else 'none'} of them: {cut.unread}"
+    return f"{told}. Without the cut, {number(cut.cached_tokens)} tokens would be read."
 
 
 def _when(cut: CutStory, trigger_tokens: int) -> str | None:
-    """Why a compaction came well below the trigger; None where it did not."""
-    if cut.before_tokens > _NEAR_TRIGGER * trigger_tokens:
-        return None
-    return (
-        f"It came below the trigger of {number(trigger_tokens)} tokens, because the cache was taken to be lost "
-        "before this request (idle for too long, another model, or other tools), and a cut costs least then."
-    )
+    """Why a compaction came, as the engine decided it; None where that was not kept."""
+    foretold, trigger = number(cut.foretold_tokens), number(trigger_tokens)
+    if cut.cause == "limit":
+        return (
+            f"Without it, the request was foretold at {foretold} tokens, which is over the limit."
+        )
+    if cut.cause == "trigger":
+        told = f"Without it, the request was foretold at {foretold} tokens, above the trigger of {trigger}"
+        if cut.before_tokens <= trigger_tokens:
+            told += f"; as such requests are billed, it would have had {number(cut.before_tokens)}"
+        return f"{told}."
+    if cut.cause == "cold":
+        return (
+            f"A cold moment: the cache was taken to be lost before this request ({_why_cold(cut)}), and a cut costs "
+            f"least then. So it came below the trigger of {trigger} tokens: the request was foretold at {foretold}."
+        )
+    return None
+
+
+def _why_cold(cut: CutStory) -> str:
+    idle = cut.idle_seconds
+    if idle is not None and idle > SHORT_LIFE_SECONDS:
+        return f"idle for {idle / 60:,.0f} minutes"
+    return "another model, or other tools"
+
+
+def _brought(cut: CutStory) -> str | None:
+    """The same in money."""
+    return None if cut.account is None else f" By the bills: {account_words(cut.account)}"
 
 
 def _paid(paid_after: int | None) -> str:
@@ -270,7 +343,7 @@ def _paid(paid_after: int | None) -> str:
         return "At once: its own turn already cost less than it would have without the cut."
     return (
         f"After {counted(paid_after, 'turn')}: its own turn cost more than it would have without the cut, and the turns "
-        "since have made up for that. What was missed is not in this account."
+        "since have made up for that."
     )
 
 
@@ -300,7 +373,8 @@ def _breaks(effect: Effect, rows: Sequence[Row]) -> Html:
         Column("request", is_head=True),
         Column("cause", is_figure=False),
         Column("sent"),
-        Column("read from the cache"),
+        Column("read from the cache, by its model"),
+        Column("read, as billed to the client"),
     )
     shown = [
         (
@@ -308,13 +382,15 @@ def _breaks(effect: Effect, rows: Sequence[Row]) -> Html:
             ", ".join(cause.replace("_", " ") for cause in row.breaks) or "cache not read",
             number(row.turn.sent_tokens),
             number(row.turn.read),
+            "" if row.turn.billed_read is None else number(row.turn.billed_read),
         )
         for row in broken[:_MOST_ROWS]
     ]
     rest = len(broken) - len(shown)
     more = tag("p", f"And {counted(rest, 'request')} more.", class_="note") if rest else None
-    caption = f"Requests of {effect.result.name} that the cache could not read to the end of the one before"
-    return join(title, tag("ul", *listed), table(caption, columns, shown), more)
+    caption = f"Requests of {effect.result.name} that the cache could not read to the end of the one before, by its model"
+    note = tag("p", _BILLED_READ, class_="note")
+    return join(title, tag("ul", *listed), table(caption, columns, shown), note, more)
 
 
 # --------------------------------------------------------------------- missed
@@ -391,7 +467,7 @@ def policy_table(caption: str, policies: Sequence[PolicyResult], base: PolicyRes
         Column("largest request"),
         Column("compactions"),
         Column("missed"),
-        Column("refused for size"),
+        Column("refused for size (above the window)"),
     )
     shown = [each for each in policies if each.policy in POLICIES]
     rows = [

@@ -10,8 +10,19 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from trimtab.economy import Prices
+from trimtab.replay.results import Costs
 
-__all__ = ["Cost", "CutStory", "Loss", "MissStory", "PricedModel", "Story", "TurnStory"]
+__all__ = [
+    "Cost",
+    "CutAccount",
+    "CutStory",
+    "Loss",
+    "MissStory",
+    "PricedModel",
+    "Story",
+    "TurnStory",
+    "cost_of",
+]
 
 Json: TypeAlias = dict[str, Any]
 
@@ -27,6 +38,22 @@ class Cost:
 
     units: float
     dollars: float | None
+
+    def __add__(self, other: Cost) -> Cost:
+        known = self.dollars is not None and other.dollars is not None
+        dollars = (self.dollars or 0.0) + (other.dollars or 0.0) if known else None
+        return Cost(self.units + other.units, dollars)
+
+    def __neg__(self) -> Cost:
+        return Cost(-self.units, None if self.dollars is None else -self.dollars)
+
+    def __sub__(self, other: Cost) -> Cost:
+        return self + -other
+
+
+def cost_of(costs: Costs) -> Cost:
+    """What a bill comes to."""
+    return Cost(costs.units, costs.bill.cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +72,9 @@ class TurnStory:
         cost: What it costs.
         cost_nothing: What it would cost had nothing ever been removed.
         cost_client: What it cost as the client sent it, by the same model of the cache.
+        window_tokens: What its model takes, input and answer together; None where nobody knows.
+        billed_read: What the provider read from its cache of the request as it was recorded; None
+            where the log does not say.
     """
 
     sent_tokens: int
@@ -58,6 +88,8 @@ class TurnStory:
     cost: Cost
     cost_nothing: Cost
     cost_client: Cost
+    window_tokens: int | None = None
+    billed_read: int | None = None
 
     @classmethod
     def from_json(cls, value: Json) -> TurnStory:
@@ -79,6 +111,40 @@ class Loss:
     kind: str
     pieces: int
     tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class CutAccount:
+    """What came of one compaction, beside going on without it, by the bills of both.
+
+    Attributes:
+        now: What its own turn costs more than without it; below 0 where it saves at once.
+        later: What the turns since then save, until the next compaction or the end.
+        turns: How many those are.
+        misses: Answers to them, and to its own, that missed something.
+        missed: What those are charged.
+        paid_after: Turns after which all of it had paid for good, what was missed counted in; None
+            where it never had.
+    """
+
+    now: Cost
+    later: Cost
+    turns: int
+    misses: int
+    missed: Cost
+    paid_after: int | None
+
+    @property
+    def saved(self) -> Cost:
+        """What it comes to."""
+        return self.later - self.now - self.missed
+
+    @classmethod
+    def from_json(cls, value: Json) -> CutAccount:
+        """Read it back."""
+        return cls(
+            **{**value, **{name: Cost(**value[name]) for name in ("now", "later", "missed")}}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +171,12 @@ class CutStory:
         user_messages: Messages in which the user speaks.
         user_messages_untouched: Those of them of which every word is sent.
         noted: Entries of the ledger, by section.
+        cause: Why it came, as the engine says: ``limit``, ``cold`` or ``trigger``; empty for unknown.
+        foretold_tokens: What the engine took the request to weigh without it.
+        idle_seconds: How long after the request before it was sent; None where nobody knows.
+        account: What came of it; None where nobody knows.
+        stood_tokens: What stood for earlier cuts until then.
+        user_messages_gone: Messages in which the user speaks and of which nothing is sent.
     """
 
     turn: int
@@ -125,12 +197,21 @@ class CutStory:
     user_messages: int
     user_messages_untouched: int
     noted: Mapping[str, int]
+    cause: str = ""
+    foretold_tokens: int = 0
+    idle_seconds: float | None = None
+    account: CutAccount | None = None
+    stood_tokens: int = 0
+    user_messages_gone: int = 0
 
     @classmethod
     def from_json(cls, value: Json) -> CutStory:
         """Read it back."""
         lists = ("removed", "reasons")
-        return cls(**{**value, **{name: _losses(value[name]) for name in lists}})
+        account = value["account"]
+        told = {**value, **{name: _losses(value[name]) for name in lists}}
+        told["account"] = None if account is None else CutAccount.from_json(account)
+        return cls(**told)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,26 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from trimtab.economy import Prices, Split
+from trimtab.economy import Prices, Split, window_of
+from trimtab.events import ContextCompacted
 from trimtab.recall import recall
 from trimtab.replay.cuts import Made, unread_words
 from trimtab.replay.regret import Missed
 from trimtab.replay.report.losses import cut_story, kind_of_handle
-from trimtab.replay.report.story import Cost, CutStory, MissStory, PricedModel, Story, TurnStory
+from trimtab.replay.report.story import (
+    CutAccount,
+    CutStory,
+    MissStory,
+    PricedModel,
+    Story,
+    TurnStory,
+    cost_of,
+)
 from trimtab.replay.results import Costs
 from trimtab.replay.weights import Said
 from trimtab.session import Rewrite
 from trimtab.tokens import Measure
+from trimtab.usage import Usage
 
 __all__ = ["Asking", "Teller"]
 
@@ -51,7 +61,7 @@ class Teller:
     """Keeps what the report tells of one session."""
 
     _cuts: list[CutStory] = field(default_factory=list)
-    _seen: list[tuple[int | None, int]] = field(default_factory=list)
+    _seen: list[tuple[Usage | None, int]] = field(default_factory=list)
 
     def saw(
         self,
@@ -59,7 +69,7 @@ class Teller:
         said: Sequence[Said],
         measure: Measure,
         *,
-        billed_tokens: int | None,
+        billed: Usage | None,
         trigger_tokens: int,
         made: Made | None,
     ) -> None:
@@ -69,7 +79,7 @@ class Teller:
             rewrite: What the engine decided.
             said: The client's messages, weighed.
             measure: Weighs their parts.
-            billed_tokens: What was billed for it as it was recorded; None where nobody says.
+            billed: What was billed for it as it was recorded; None where nobody says.
             trigger_tokens: From which size on a compaction is planned.
             made: What a compaction on this turn changed; None for none.
 
@@ -88,13 +98,24 @@ class Teller:
                 measure,
             )
             unread = unread_words(made.unread, made.idle_seconds) if made.unread else ""
-            self._cuts.append(replace(told, read_tokens=made.split.read, unread=unread))
-        self._seen.append((billed_tokens, trigger_tokens))
+            (event,) = (each for each in rewrite.events if isinstance(each, ContextCompacted))
+            self._cuts.append(
+                replace(
+                    told,
+                    read_tokens=made.split.read,
+                    unread=unread,
+                    cause=event.cause or "",
+                    foretold_tokens=event.foretold_tokens,
+                    idle_seconds=made.idle_seconds,
+                )
+            )
+        self._seen.append((billed, trigger_tokens))
 
     def story(
         self,
         asked: Sequence[Asking],
         missed: Iterable[Missed],
+        accounts: Sequence[CutAccount],
         overrides: Mapping[str, Prices],
         *,
         is_cached: bool,
@@ -105,6 +126,7 @@ class Teller:
         Args:
             asked: Its requests, in order; as many as were noted.
             missed: What later answers missed.
+            accounts: What came of each compaction, in order; as many as were noted.
             overrides: Prices that the user named, by model.
             is_cached: Whether its provider is taken to cache at all.
             life_seconds: How long its cache lives.
@@ -115,7 +137,10 @@ class Teller:
         )
         return Story(
             tuple(turns),
-            tuple(self._cuts),
+            tuple(
+                replace(cut, account=account)
+                for cut, account in zip(self._cuts, accounts, strict=True)
+            ),
             tuple(map(_miss, missed)),
             _priced(asked, overrides),
             is_cached,
@@ -123,18 +148,23 @@ class Teller:
         )
 
 
-def _turn(asked: Asking, billed_tokens: int | None, trigger_tokens: int) -> TurnStory:
-    split = asked.split
+def _turn(asked: Asking, billed: Usage | None, trigger_tokens: int) -> TurnStory:
+    split, window = asked.split, window_of(asked.model)
+    ours, nothing, client = map(cost_of, asked.costs)
     return TurnStory(
         split.total,
         asked.whole_tokens,
-        billed_tokens,
+        None if billed is None else billed.total_input,
         trigger_tokens,
         split.read,
         split.written + split.written_long,
         split.fresh,
         asked.output,
-        *(Cost(costs.units, costs.bill.cost) for costs in asked.costs),
+        ours,
+        nothing,
+        client,
+        None if window is None else window.tokens,
+        None if billed is None else billed.cache_read,
     )
 
 

@@ -127,12 +127,18 @@ def _plus(one: Cost, other: Cost) -> Cost:
 def _forecasts(
     requests: Sequence[ReplayedRequest], turns: Sequence[TurnStory]
 ) -> Iterator[Forecast | None]:
-    """What the tracker would have told after each turn."""
+    """What the tracker would have told after each turn.
+
+    As for ``trimtab inspect --forecast``, it learns from requests of which the log says a bill;
+    where it says none at all, from every one.
+    """
     tracker = ContextTracker()
+    is_billed = any(turn.billed_tokens is not None for turn in turns)
     for request, turn in zip(requests, turns, strict=True):
         if request.is_compacted:
             tracker.invalidate()
-        tracker.observe(turn.sent_tokens, turn.sent_tokens)
+        if turn.billed_tokens is not None or not is_billed:
+            tracker.observe(turn.sent_tokens, turn.sent_tokens)
         yield tracker.forecast(turn.trigger_tokens, turn.sent_tokens)
 
 
