@@ -165,7 +165,7 @@ def test_sessions_are_sorted_by_effect_and_the_harmed_ones_marked() -> None:
     ]
     assert "2 sessions came out more than 2% dearer" in text
     saved = re.findall(r'class="mark">[^<]*</span></td><td class="n">([^<]*)<', text)
-    assert saved == ["+$4.00", "+$0.9000", "+$0.1000", "$0.000000", "-$0.1000", "-$0.3000"]
+    assert saved == ["+$4.00", "+$0.9000", "+$0.1000", "$0.00", "-$0.1000", "-$0.3000"]
     assert "those that save most first, in dollars" in text
 
 
@@ -487,6 +487,8 @@ def test_what_nobody_can_know_of_a_policy_on_paper_is_no_number() -> None:
         "0",
     ]
     assert "No request of theirs was written" in row
+    assert 'id="word-on-paper"' in row
+    assert "word-on-paper" not in report([told], ORIGIN)
 
 
 def test_why_less_is_read_than_stands_in_front_of_a_cut_is_said() -> None:
@@ -692,6 +694,16 @@ def test_messages_that_the_client_took_back_are_told() -> None:
         "request (60 were gone after the compaction before; the client itself no longer sends 10 of those"
     ) in text
     assert "no longer sends" not in report([with_cuts(long_session(), first, paid=(0,))], ORIGIN)
+
+
+def test_blanks_among_bills_are_explained_beside_the_table() -> None:
+    """And where there is none, nothing is."""
+    told = long_session(turns=3, cut_at=99)
+    turns = (*told.story.turns[:2], replace(told.story.turns[2], billed_tokens=None))
+    words = "“Billed as recorded” is empty where the log holds no bill of a request."
+
+    assert words in report([replace(told, story=replace(told.story, turns=turns))], ORIGIN)
+    assert words not in report([told], ORIGIN)
 
 
 def test_each_word_that_is_linked_is_told() -> None:

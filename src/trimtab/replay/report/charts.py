@@ -108,7 +108,10 @@ def turn_table(name: str, rows: Sequence[Row], total: int) -> Html:
     )
     caption = f"The numbers of the charts, in tokens and money: {shown}"
     made = table(caption, _COLUMNS, map(_cells, rows), name=name)
-    note = tag("p", _thinned(len(rows), total), class_="note") if len(rows) < total else None
+    words = _thinned(len(rows), total) if len(rows) < total else ""
+    if any(row.turn.billed_tokens is None for row in rows):
+        words += " “Billed as recorded” is empty where the log holds no bill of a request."
+    note = tag("p", words.strip(), class_="note") if words else None
     return tag("details", tag("summary", caption), note, made, class_="numbers")
 
 

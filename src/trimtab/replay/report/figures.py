@@ -41,6 +41,8 @@ def spent(cost: Cost) -> str:
     """What one request, or some, cost."""
     if cost.dollars is None:
         return f"{cost.units:,.0f} tok"
+    if not cost.dollars:
+        return "$0.00"
     places = 2 if abs(cost.dollars) >= 1 else 4 if abs(cost.dollars) >= _LEAST_DOLLARS else 6
     return f"${cost.dollars:,.{places}f}"
 

@@ -134,11 +134,16 @@ def listed(*words: str) -> Iterator[Child]:
         yield term(word)
 
 
-def glossary_section() -> Html:
-    """Say what each word means."""
+def glossary_section(*, is_paper: bool) -> Html:
+    """Say what each word means.
+
+    Args:
+        is_paper: Whether a policy on paper is shown; without, nothing is said of them.
+    """
     told = (
         part
         for word, meaning in sorted(_WORDS.items())
+        if is_paper or word != "on paper"
         for part in (tag("dt", word, id=_name(word)), tag("dd", meaning))
     )
     return tag(

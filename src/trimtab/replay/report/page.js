@@ -32,6 +32,10 @@
   const most = (...lists) => Math.max(1, ...lists.flat().filter((value) => value !== null));
   const same = (one, other) => one.every((value, place) => value === other[place] || other[place] === null);
 
+  // Whether two lines can be told from each other on most requests: else one would hide under the other.
+  const isApart = (one, other, top) =>
+    one.filter((value, place) => Math.abs(value - other[place]) > 0.02 * top).length > one.length / 2;
+
   const tokens = (value) => (value === null ? "–" : digits.format(value));
   const short = (value) => (value >= 1e6 ? `${value / 1e6}M` : value >= 1e3 ? `${value / 1e3}k` : `${value}`);
 
@@ -40,8 +44,10 @@
     size: (data) => {
       const lines = [["whole", "nothing removed", "nothing", [2, 3]]];
       if (hasAny(data.billed) && !same(data.whole, data.billed)) lines.push(["billed", "billed as recorded", "client", [6, 3]]);
-      lines.push(["sent", "sent with trimtab", "ours", []], ["foretold", "foretold", "foretold", [2, 4]], ["trigger", "trigger", "trigger", [8, 4]]);
       const top = most(data.whole, data.sent, data.trigger);
+      lines.push(["sent", "sent with trimtab", "ours", []]);
+      if (isApart(data.foretold, data.sent, top)) lines.push(["foretold", "foretold", "foretold", [2, 4]]);
+      lines.push(["trigger", "trigger", "trigger", [8, 4]]);
       if (Math.min(...data.limit) <= 1.5 * top) lines.push(["limit", "limit", "limit", []]);
       return { lines };
     },
@@ -68,7 +74,7 @@
       const sign = document.createElement("i");
       sign.style[isBars ? "background" : "borderTopColor"] = colour(name);
       if (isBars) sign.className = "box";
-      else if (dashes.length) sign.className = "dash";
+      else if (dashes.length) sign.className = dashes[0] < 4 ? "dots" : "dash";
       const item = document.createElement("span");
       item.append(sign, words);
       return item;
@@ -91,7 +97,8 @@
         const scale = devicePixelRatio;
         ctx.save();
         ctx.font = `${11 * scale}px system-ui, sans-serif`;
-        let labelled = -Infinity;
+        const lineHeight = 14 * scale;
+        const ends = []; // where the last label of each line of labels ends
         data.events.forEach((events, place) => {
           const x = plot.valToPos(data.turn[place], "x", true);
           if (events.includes("compacted")) {
@@ -102,16 +109,26 @@
             ctx.moveTo(x, bbox.top);
             ctx.lineTo(x, bbox.top + bbox.height);
             ctx.stroke();
-            if (x - labelled > 75 * scale) {
-              ctx.textAlign = x > bbox.left + bbox.width - 75 * scale ? "right" : "left";
-              ctx.fillText("compacted", x + (ctx.textAlign === "right" ? -4 : 4) * scale, bbox.top + 11 * scale);
-              labelled = x;
-            }
+            const words = `cut at ${digits.format(data.turn[place])}`;
+            const width = ctx.measureText(words).width + 6 * scale;
+            const left = Math.min(x + 2 * scale, bbox.left + bbox.width - width);
+            const free = ends.findIndex((end) => end <= left);
+            const line = free < 0 ? ends.length : free;
+            ends[line] = left + width;
+            ctx.textAlign = "left";
+            ctx.fillStyle = colour("paper"); // so that no line runs through the words
+            ctx.fillRect(left, bbox.top + line * lineHeight, width, lineHeight);
+            ctx.fillStyle = colour("soft");
+            ctx.fillText(words, left + 3 * scale, bbox.top + line * lineHeight + 11 * scale);
           }
           if (events.includes("missed")) {
             ctx.fillStyle = colour("bad");
+            ctx.strokeStyle = colour("paper"); // a rim, so that it stands out from bars of its colour
+            ctx.lineWidth = 2 * scale;
+            ctx.setLineDash([]);
             ctx.beginPath();
-            ctx.arc(x, bbox.top + bbox.height - 5 * scale, 3.5 * scale, 0, 7);
+            ctx.arc(x, bbox.top + bbox.height - 6 * scale, 4 * scale, 0, 7);
+            ctx.stroke();
             ctx.fill();
           }
         });

@@ -8,7 +8,7 @@ from string import Template
 
 from trimtab.replay.driver import Totals
 from trimtab.replay.gate import MOST_DEARER, base_of
-from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT
+from trimtab.replay.policies import CLIENT, DEFAULT, DIRECT, POLICIES, is_watched
 from trimtab.replay.report.effects import EXCHANGES, Effect, Told, ranked, saved_in_all
 from trimtab.replay.report.figures import counted, difference, money, number, share, signed_share
 from trimtab.replay.report.glossary import glossary_section, listed, term
@@ -86,7 +86,7 @@ def report(sessions: Sequence[Told], origin: Origin) -> str:
         _each(effects, sessions, origin),
         _policies(effects, origin),
         method_section(sessions, effects, origin),
-        glossary_section(),
+        glossary_section(is_paper=_has_paper(effects)),
     )
     return Template(_part("page.html")).substitute(
         mark=_MARK,
@@ -97,6 +97,11 @@ def report(sessions: Sequence[Told], origin: Origin) -> str:
         licence=_part("uplot/LICENSE"),
         script=_part("page.js"),
     )
+
+
+def _has_paper(effects: Sequence[Effect]) -> bool:
+    shown = {name for effect in effects for name in effect.result.policies if name in POLICIES}
+    return not all(map(is_watched, shown))
 
 
 def is_report(content: bytes) -> bool:
