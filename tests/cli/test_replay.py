@@ -809,3 +809,16 @@ def test_a_request_that_trimtab_breaks_is_an_alarm() -> None:
 
     assert replay._code(totals) == 1
     assert stream.getvalue() == ("not valid: 1 request came in valid and would be sent invalid\n")
+
+
+def test_a_body_alone_that_is_cut_is_told_how_to_see_its_session(
+    trimtab: Trimtab, tmp_path: Path
+) -> None:
+    """Extra exchanges behind one request are no bill that anybody would have."""
+    hint = "hint: a body alone is one request; --unroll replays those before it"
+    file = tmp_path / "body.json"
+    file.write_bytes(GROWING.splitlines()[-1])
+
+    assert hint in trimtab("replay", file, "--budget", 300).out
+    assert hint not in trimtab("replay", file, "--budget", 300, "--unroll").out
+    assert hint not in trimtab("replay", file, "--budget", 100_000).out

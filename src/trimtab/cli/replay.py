@@ -51,6 +51,9 @@ _LEAST_NAME = 16
 _MOST_EXACT = 9_999_999
 """Tokens in all; where there are more, the tables tell thousands, so that they fit the screen."""
 
+_BODIES = "request-bodies"
+"""The kind of a file that holds bodies as they were sent."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Replay:
@@ -146,6 +149,12 @@ def run(  # noqa: PLR0913 - one an option
             show_advice(console, advice)
         if html not in (None, STDIN):
             say(console, f"report written to {html}")
+        if not is_unrolled and any(map(_is_one_body, replayed.reports)):
+            say(
+                console,
+                ("hint: ", "bold"),
+                "a body alone is one request; --unroll replays those before it",
+            )
         _show_verdict(console, totals)
         if verdict is not None:
             show_verdict(console, verdict)
@@ -217,6 +226,12 @@ def _prices(file: str | None) -> dict[str, Prices]:
         raise UsageError(f"`{file}` cannot be read: {error.strerror}", hint) from None
     except (ValueError, TypeError, AttributeError):
         raise UsageError(f"`{file}` holds no prices in dollars a million tokens", hint) from None
+
+
+def _is_one_body(report: SessionReport) -> bool:
+    """Whether it is a body as it was sent, with the whole session in it, that was cut."""
+    is_alone = report.kind == _BODIES and len(report.requests) == 1
+    return is_alone and report.requests[0].is_compacted
 
 
 def _has_compacted(result: SessionResult) -> bool:
