@@ -23,7 +23,7 @@ _WORDS: Mapping[str, str] = {
     ),
     "limit": (
         "what trimtab lets no request of its own pass: the window less the room for the answer, or the size from which on "
-        "every token costs more, where that is smaller; or what --budget names. The client and other policies do not "
+        "every token costs more today, where that is smaller; or what --budget names. The client and other policies do not "
         "know it, so their requests may be larger without being refused."
     ),
     "compaction": (
@@ -82,6 +82,10 @@ _WORDS: Mapping[str, str] = {
     "fresh input tokens": (
         "a unit of cost that needs no price list: one is what a token costs that no cache holds; one read from the "
         "cache counts as a tenth or so, one of an answer as several."
+    ),
+    "marker": (
+        "a message of trimtab's that says what was removed where it stands, with the ledger. A cache marker is another "
+        "thing: a place in a request up to which the provider is asked to keep it in its cache."
     ),
     "protected": (
         "what no compaction may drop: system prompt and tools, the first and the newest message of the user, the newest "

@@ -61,8 +61,9 @@ def _brought(cuts: Sequence[CutStory]) -> Iterator[Html]:
         "p",
         f"{counted(len(cuts), 'compaction')}: {difference(-now)} on their own turns, {difference(later)} on the turns "
         f"since, {difference(-missed)} for {counted(misses, 'answer')} that missed something; {difference(saved)} in "
-        "all. Each is held against going on without it until the next one or the end of its session, so what the "
-        "first of several saves later on is not in these sums.",
+        "all. Each is held against going on without it until the next one or the end of its session. That is not the "
+        "headline: what the first of several saves later on is not in these sums, and where a client compacted itself "
+        "and was cheaper for it, the headline is held against that.",
     )
 
 
