@@ -5,15 +5,18 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-__all__ = ["SHARED", "case_input", "cases", "expand", "vectors"]
+__all__ = ["SHARED", "case_input", "cases", "expand", "marking", "vectors"]
 
 SHARED = Path(os.environ.get("TRIMTAB_SHARED", "../shared")).resolve()
 
 Json = dict[str, Any]
+
+Test: TypeAlias = Callable[..., None]
 
 
 @cache
@@ -46,3 +49,20 @@ def case_input(name: str) -> Json:
     """The unfolded input of a case."""
     value: Json = expand(cases()[name]["input"])
     return value
+
+
+def marking(tested: set[str]) -> Callable[[str], Callable[[Test], Test]]:
+    """A decorator with which tests say which case they are about.
+
+    Args:
+        tested: Grows by the case of each test.
+    """
+
+    def case(name: str) -> Callable[[Test], Test]:
+        def mark(test: Test) -> Test:
+            tested.add(name)
+            return test
+
+        return mark
+
+    return case

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tests.conformance.shared import case_input, cases
+from tests.conformance.shared import case_input, cases, marking
 from tests.conformance.test_cases import FORMATS, MODELS, Json, messages_of, parts_of
 from trimtab import (
     CharTokenCounter,
@@ -61,16 +61,7 @@ def in_scope() -> set[str]:
 
 TESTED: set[str] = set()
 
-
-def case(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Say which case a test is about."""
-
-    def mark(test: Callable[..., None]) -> Callable[..., None]:
-        TESTED.add(name)
-        return test
-
-    return mark
-
+case = marking(TESTED)
 
 each_format = pytest.mark.parametrize("format", FORMATS)
 

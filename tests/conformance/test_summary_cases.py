@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,7 @@ from pydantic_ai.providers.google import GoogleProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from tests.conformance import test_cases, test_prefix_cases
-from tests.conformance.shared import case_input, cases
+from tests.conformance.shared import case_input, cases, marking
 from tests.conformance.test_cases import FORMATS, Json, in_format, total
 from tests.conformance.test_prefix_cases import Worker, body_of
 from tests.summarizer.serving import completion, serving
@@ -74,16 +74,7 @@ def in_scope() -> set[str]:
 
 TESTED: set[str] = set()
 
-
-def case(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Say which case a test is about."""
-
-    def mark(test: Callable[..., None]) -> Callable[..., None]:
-        TESTED.add(name)
-        return test
-
-    return mark
-
+case = marking(TESTED)
 
 each_format = pytest.mark.parametrize("format", FORMATS)
 

@@ -669,7 +669,7 @@ class _Bench:
     def _recorded(self) -> tuple[Costs | None, Costs | None, int]:
         """What was billed, what the client's same requests come to by the model, and how many."""
         is_long = self._life == LONG_LIFE_SECONDS
-        billed = {turn: asked for turn, asked in enumerate(self._asked) if _is_billed(asked)}
+        billed = {turn: asked for turn, asked in enumerate(self._asked) if _has_bill(asked)}
         if not billed:
             return None, None, 0
         was = Costs.sum(
@@ -736,7 +736,7 @@ class _Bench:
         return once + self._cost(asked, kept, 0).times(turns)
 
 
-def _is_billed(asked: _Asked) -> bool:
+def _has_bill(asked: _Asked) -> bool:
     """Whether the log says what a request's input was billed; an empty bill says nothing."""
     return asked.usage is not None and asked.usage.total_input > 0
 
